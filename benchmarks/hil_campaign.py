@@ -300,7 +300,9 @@ def main() -> int:
     wrong = judged(collected(done))
     missed = remarks(collected(done))
     print("\n".join(missed))
-    holds = "all holds; compute times beyond what the machine adds, not as measured" if missed else "all holds"
+    holds = (
+        "all holds; compute times beyond what the machine adds, not as measured" if missed else "all holds"
+    )
     print("\n".join(wrong) or holds)
     return 1 if wrong else 0
 

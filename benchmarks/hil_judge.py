@@ -39,11 +39,12 @@ def judged(found: dict[str, Any]) -> list[str]:
 def remarks(found: dict[str, Any]) -> list[str]:
     """Compute times that miss the limit as measured, each beside the reference and what is the cycle's own."""
     return [
-        f"{row['scenario']} at {row['rate_Hz']:g} Hz: compute p99.9 as measured is {row['compute_p99.9_us']:.3g} us and "
-        f"misses {COMPUTE_US:g} us; arithmetic of the same length has {row['reference_p99.9_us']:.3g} us in this run. "
-        f"Beyond what the machine adds: {row['compute_p99.9_own_us']:.3g} us; {row['own_excess_percent']:.2g} % of the "
-        f"cycles (95 % interval {row['own_excess_interval']}) are slower than {COMPUTE_US:g} us on their own, 0.1 % are "
-        "allowed"
+        f"{row['scenario']} at {row['rate_Hz']:g} Hz: compute p99.9 as measured is {row['compute_p99.9_us']:.3g} us "
+        f"and misses {COMPUTE_US:g} us; arithmetic of the same length has {row['reference_p99.9_us']:.3g} us in "
+        f"this run. Beyond what the machine adds: {row['compute_p99.9_own_us']:.3g} us; "
+        f"{row['own_excess_percent']:.2g} % of "
+        f"the cycles (95 % interval {row['own_excess_interval']}) are slower than {COMPUTE_US:g} us on their own, "
+        "0.1 % are allowed"
         for row in found["rates"]
         if row["rate_Hz"] < JUDGED_RATE and row["compute_p99.9_us"] > COMPUTE_US
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from servotwin.hil.link.causes import WORDS, Cause
 from servotwin.hil.link.frames import HEADER, PAYLOADS, Kind, frame_size
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "rig-protocol.md"
@@ -31,9 +32,18 @@ def payload_table() -> str:
     return "\n".join(lines)
 
 
+def cause_table() -> str:
+    """Causes by the numbers that BYE and ``link.parquet`` carry."""
+    lines = ["| number | cause | in words |", "| --- | --- | --- |"]
+    return "\n".join(
+        [*lines, *(f"| {int(each)} | `{each.name.lower()}` | {WORDS[each]} |" for each in Cause)]
+    )
+
+
 def page(text: str) -> str:
     """The page with its tables, which stand behind their marks."""
-    for name, table in (("header", header_table()), ("payloads", payload_table())):
+    tables = {"header": header_table(), "payloads": payload_table(), "causes": cause_table()}
+    for name, table in tables.items():
         mark = f"<!-- table: {name} -->\n"
         before, _, rest = text.partition(mark)
         after = rest.lstrip("\n")

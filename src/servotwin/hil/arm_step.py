@@ -7,7 +7,11 @@ Back-EMF and friction are dampers :math:`D = N^2 (K^2/R + f)`; a step h of modif
 so the eigenvalues of Z must stay below 2; the implicit one solves with A + h D, which damps at any step. Springs and
 shafts of compliant gears are explicit in it (eq:semi-implicit-step in ``stability.py``).
 Substituted joints follow what was estimated of their shafts, from the last sample to the present one. Shafts with dry
-friction stick and slide as modes; one that would turn round stops at the end of the step, and may let go in the next.
+friction stick and slide as modes; a step in which one would turn round is cut where its rate comes to zero,
+
+.. math:: h_1 = h\,\omega_0 / (\omega_0 - \omega_1)                                              (eq:stopped-shaft)
+
+and the rest begins with this shaft at rest, held by friction or let go.
 """
 
 from __future__ import annotations
@@ -27,6 +31,12 @@ from servotwin.hil.arm_terms import (
 )
 from servotwin.hil.joint_servo import commanded, motor_torque, sliding_friction, spring_torque
 from servotwin.hil.records import FREE, STUCK
+
+MOST_CUTS = 4  # of a step: a shaft that turns round after so many stops at the end of the step
+LEAST_CUT = 1e-6  # of a step: a shaft that turns round at once stops at its end
+NEARLY = (
+    1e-2  # of the rate at which a step began: what the line of eq:stopped-shaft may leave of it at its cut
+)
 
 
 @helper
@@ -106,18 +116,43 @@ def let_go(arm: Any, joints: Any, y: Any) -> bool:
     return changed
 
 
+@helper
+def shaft_rate(arm: Any, joint: Any, y: Any, i: int) -> float:
+    """Rate of the shaft of joint i in a state [rad/s]."""
+    return y[3 * arm.n + i] if joint.compliant else joint.N * y[arm.n + i]  # type: ignore[no-any-return]
+
+
+@helper
+def turns_round(arm: Any, joint: Any, i: int) -> bool:
+    """Whether a shaft with friction that slid the other way has turned round, or come to rest."""
+    if joint.role != SIMULATED or joint.mode in (STUCK, FREE):
+        return False
+    return joint.mode * shaft_rate(arm, joint, arm.y, i) <= 0.0  # type: ignore[no-any-return]
+
+
 @part
-def stop_reversed(arm: Any, joints: Any) -> None:
-    """Shafts that would turn round in this step stick."""
-    n, y = arm.n, arm.y
-    for i in range(n):
+def first_stop(arm: Any, joints: Any) -> float:
+    """Part of the step after which the first shaft comes to rest that turns round in it; 1: none (eq:stopped-shaft)."""
+    first = 1.0
+    for i in range(arm.n):
+        if turns_round(arm, joints[i], i):
+            w_0 = shaft_rate(arm, joints[i], arm.y_begin, i)
+            w_1 = shaft_rate(arm, joints[i], arm.y, i)
+            if joints[i].mode * w_0 > 0.0:
+                first = min(first, w_0 / (w_0 - w_1))  # eq:stopped-shaft
+    return first
+
+
+@part
+def stop_reversed(arm: Any, joints: Any, nearly: float) -> None:
+    """Shafts that have turned round in this step, or lost all but the part ``nearly`` of their rate, stick."""
+    for i in range(arm.n):
         joint = joints[i]
         if joint.role != SIMULATED or joint.mode in (STUCK, FREE):
             continue
-        at = 3 * n + i if joint.compliant else n + i
-        w = y[at] if joint.compliant else joint.N * y[at]
-        if joint.mode * w <= 0.0:
-            y[at] = 0.0
+        w_0, w_1 = shaft_rate(arm, joint, arm.y_begin, i), shaft_rate(arm, joint, arm.y, i)
+        if joint.mode * w_1 <= nearly * joint.mode * w_0:
+            arm.y[3 * arm.n + i if joint.compliant else arm.n + i] = 0.0
             joint.mode = STUCK
 
 
@@ -125,7 +160,7 @@ def stop_reversed(arm: Any, joints: Any) -> None:
 def substep(arm: Any, joints: Any, begin: float, h: float, span: float, first: bool) -> None:
     """One Runge-Kutta step of length h, which begins ``begin`` after the last sample of the span."""
     width = 4 * arm.n
-    start = arm.time - span + begin
+    start, arm.step = arm.time - span + begin, h
     middle = start + 0.5 * h
     evaluate(arm, joints, arm.y, 0, begin / span, start, middle, first)
     for _ in range(arm.n):
@@ -148,14 +183,36 @@ def substep(arm: Any, joints: Any, begin: float, h: float, span: float, first: b
     if arm.implicit:  # Euler that ends with the new rate
         for i in range(arm.n):
             arm.y[i] += h * h * arm.k[0, arm.n + i]
-    stop_reversed(arm, joints)
+
+
+@helper
+def copy_state(arm: Any, to: Any, y: Any) -> None:
+    """States of all joints."""
+    for j in range(4 * arm.n):
+        to[j] = y[j]
+
+
+@part
+def carry_step(arm: Any, joints: Any, begin: float, end: float, span: float, first: bool) -> None:
+    """One step, cut where shafts with dry friction come to rest."""
+    for cut in range(MOST_CUTS + 1):
+        h = end - begin
+        copy_state(arm, arm.y_begin, arm.y)
+        substep(arm, joints, begin, h, span, first)
+        done = first_stop(arm, joints)
+        if cut == MOST_CUTS or not LEAST_CUT < done < 1.0:
+            stop_reversed(arm, joints, 0.0)
+            return
+        copy_state(arm, arm.y, arm.y_begin)
+        substep(arm, joints, begin, done * h, span, False)
+        stop_reversed(arm, joints, NEARLY)
+        begin, first = begin + done * h, False
 
 
 @part
 def carry_arm(arm: Any, joints: Any, span: float) -> None:
     """Carry the simulated joints over the past ``span`` [s], up to the present samples of the shafts."""
     h = span / arm.steps
-    arm.step = h
     for step in range(arm.steps):
-        substep(arm, joints, step * h, h, span, step == 0)
+        carry_step(arm, joints, step * h, (step + 1) * h, span, step == 0)
     follow_shafts(arm, joints, arm.y, 1.0, arm.time)

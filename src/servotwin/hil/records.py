@@ -144,6 +144,7 @@ ARM: np.dtype[Any] = np.dtype(
         ("rk_c", _REAL, (STAGES,)),
         ("y", _REAL, (BLOCKS * MOST,)),
         ("ys", _REAL, (BLOCKS * MOST,)),
+        ("y_begin", _REAL, (BLOCKS * MOST,)),  # state at which the present step began
         ("k", _REAL, (STAGES, BLOCKS * MOST)),
         ("q_closed", _REAL, (MOST,)),  # joints at which the passive ones close the loops
         ("passive", _REAL, (MOST_FREE,)),

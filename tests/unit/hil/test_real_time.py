@@ -64,6 +64,25 @@ environment:
     - {kind: function, function: "force.py:counts", memory: 2}
     - {kind: wrench, force: [1 N, 0 N, 0 N]}
 """
+DELTA_ON_THREE = DELTA.split("environment:", maxsplit=1)[0].replace(
+    "[arm1], rig: met-rig,", "[arm1, arm2], rig: met-rig-three,"
+)
+
+
+@pytest.mark.parametrize("wall", [False, True])
+def test_closed_chain_with_two_shafts_on_the_twin_gives_the_bits_of_simulated_time(
+    tmp_path: Path, wall: bool
+) -> None:
+    (tmp_path / "delta.yaml").write_text(DELTA_ON_THREE)
+    scenario = read_substitution(tmp_path / "delta.yaml")
+    expected = st.substitute(scenario, compare=False).run
+    run, report = run_real_time(build_substitution(scenario), RealTime(wall=wall))
+    assert run.complete
+    assert report.numbers["simulated_cycles"] == len(run.rows) == 201
+    assert np.ptp(run.joint("arm1", "qd")) > 0.05
+    np.testing.assert_array_equal(run.rows, expected.rows)
+
+
 COUNTS = """def counts(t, signals, memory, wrench):
     memory[0] += 1.0
     wrench[2] = 1e-3 * memory[0]

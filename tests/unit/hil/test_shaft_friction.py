@@ -119,3 +119,27 @@ def test_observer_knows_that_back_emf_does_not_damp_a_motor_at_its_torque_limit(
     run = st.substitute("met-substituted", changes, compare=False).run
     assert np.abs(run.joint("J1", "drive_torque")).max() == pytest.approx(met_arm.TAU_LIMIT)
     assert np.abs(run.joint("J1", "shaft_rate") - run.joint("J1", "rate_true")).max() < 0.5
+
+
+@pytest.mark.parametrize(
+    ("method", "most"), [("modified-euler", 1e-6), ("rk4", 1e-6), ("semi-implicit", 3e-5)]
+)
+def test_simulated_shaft_with_friction_that_turns_round_loses_no_time(method: str, most: float) -> None:
+    """A servo reverses two joints that creep: rates in steps of a period beside those in 200 steps of it.
+
+    A shaft that stood still for the rest of the step in which it comes to rest would be 9e-4 rad/s behind.
+    """
+    creep, back = ({"J1": f"{rate} rad/s", "J2": f"{rate} rad/s"} for rate in (0.002, -0.03))
+    changes = {
+        "rates.servo": "1 kHz",
+        "rates.arm": "1 kHz",
+        "duration": "0.25 s",
+        "servo.proportional": "3 V*s/rad",
+        "command": [{"at": "0 s", "rates": creep}, {"at": "0.2 s", "rates": back}],
+        "integration.method": method,
+    }
+    coarse = st.substitute("met-pure", changes).run
+    fine = st.substitute("met-pure", {**changes, "integration.method": "rk4", "integration.steps": 200}).run
+    for name in ("J1", "J2"):
+        assert (fine.joint(name, "qd") < -0.02).any()
+        np.testing.assert_allclose(coarse.joint(name, "qd"), fine.joint(name, "qd"), rtol=0.0, atol=most)

@@ -252,7 +252,7 @@ def _rehearsals(cycles, *, guard_us, bad=(0, 0), cold_us=0, slack_us=30):
 
 
 def test_rehearsals_go_on_after_a_bad_stretch_of_the_machine():
-    """3000 cycles in which all end too late and take longer than the guard: pauses of 8 to 2048 cycles, then the next."""
+    """3000 cycles in which all end too late and take longer than the guard: pauses of 8 to 2048 cycles."""
     executive, memory = _rehearsals(10_000, guard_us=50, bad=(100, 3100))
     assert 10 <= executive["rehearsals_late"] < 40
     assert executive["rehearse_at"] != 0

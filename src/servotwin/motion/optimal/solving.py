@@ -45,6 +45,9 @@ MOST_NODES = 2  # times the intervals of a task
 ROUNDER = (0.2, 0.1, 0.05, 0.02, 0.01, 0.005)  # m, edges of regions before they are sharp
 ROUND_OPTIONS: Options = {"mu_init": 1e-4}
 WARM_OPTIONS: Options = {"mu_init": 1e-5}
+COARSE = 1e-5  # tolerance of a solution from which only the signs of friction are read
+COARSE_WARM: Options = {"mu_init": 1e-5, "tol": COARSE}
+FINAL_OPTIONS: Options = {"mu_init": 1e-6}  # after a coarse solution of the same program
 NARROW = ROUNDER[3:]  # the same of motions that begin beside a region
 BESIDE_OPTIONS: Options = {"mu_init": 1e-3}
 FREE_OPTIONS: Options = {"mu_init": 1e-2}
@@ -74,6 +77,10 @@ class MotionProblem:
     def solved(self, program: Program, x0: Array, options: Options, warm: Solution | None = None) -> Solution:
         """The solution from x0, clipped to the bounds; ``warm``: one whose multipliers are near."""
         return solve_program(program, np.clip(x0, program.low, program.high), options, self.progress, warm)
+
+    def coarse(self, options: Options) -> Options:
+        """Options of a first solution, after which ``_signed`` solves again where friction has signs."""
+        return {**options, "tol": COARSE} if has_signs(self.drives) else options
 
 
 def solve_motion(p: MotionProblem, guess: Guess, warm: bool = False) -> tuple[Program, Solution]:
@@ -111,23 +118,30 @@ def _finished(
 def _signed(
     p: MotionProblem, guess: Guess, program: Program, solution: Solution
 ) -> tuple[Guess, Program, Solution]:
-    """The solution whose dry friction has the sign of the speed at every node; as it was if there is none."""
+    """The solution whose dry friction has the sign of the speed at every node; with smooth signs if there is none.
+
+    The signs are found from coarse solutions; the last one is solved to the end.
+    """
     found = guess, program, solution
-    for k in range(SIGNED if has_signs(p.drives) else 0):
-        if not solution.solved:
-            return found
+    rounds, coarse = 0, has_signs(p.drives)
+    while coarse and solution.solved:
         w = motion_of(program, solution.x).v @ p.drives.N.T
         if guess.smooth != SHARP_SMOOTH:
             signs = known_signs(w, CLEAR * program.eps, held_motors(p.drives, p.task))
-        elif not (wrong := against(w, guess.signs, program.eps)).any():
-            return guess, program, solution
         else:
-            signs = without_wrong(guess.signs, wrong, whole=k == SIGNED - 1)
+            wrong = against(w, guess.signs, program.eps)
+            coarse = bool(wrong.any()) and rounds < SIGNED
+            signs = without_wrong(guess.signs, wrong, whole=rounds == SIGNED - 1) if coarse else guess.signs
         guess = replace(guess, signs=signs, smooth=SHARP_SMOOTH)
         program = p.program(guess)
-        answer = p.solved(program, solution.x, WARM_OPTIONS, solution)
+        answer = p.solved(program, solution.x, COARSE_WARM if coarse else FINAL_OPTIONS, solution)
         solution = replace(answer, iterations=solution.iterations + answer.iterations)
-    return (guess, program, solution) if solution.solved else found
+        rounds += 1
+    if solution.solved or solution.status == STOPPED or found[0] is guess:
+        return guess, program, solution
+    guess, program, first = found
+    answer = p.solved(program, first.x, FINAL_OPTIONS, first)
+    return guess, program, replace(answer, iterations=solution.iterations + answer.iterations)
 
 
 def _first_solved(p: MotionProblem, starts: Iterator[Start]) -> tuple[Program, Solution]:
@@ -136,7 +150,7 @@ def _first_solved(p: MotionProblem, starts: Iterator[Start]) -> tuple[Program, S
     for start, near, alike, options in starts:
         program = p.program(start)
         x0 = program.x0 if near is None else near.x
-        solution = p.solved(program, x0, options, near if alike else None)
+        solution = p.solved(program, x0, p.coarse(options), near if alike else None)
         if best is None or solution.solved:
             best = program, solution
         if solution.solved or solution.status == STOPPED:
@@ -205,7 +219,7 @@ def _refined(
             break
         guess = refined_guess(guess, motion, program.room(p.drives.current), split_mesh(program.mesh, over))
         then = p.program(guess)
-        answer = p.solved(then, then.x0, ROUND_OPTIONS)
+        answer = p.solved(then, then.x0, p.coarse(ROUND_OPTIONS))
         answer = replace(answer, iterations=solution.iterations + answer.iterations)
         if not answer.solved:
             break

@@ -14,6 +14,7 @@ from servotwin.motion.optimal.between_nodes import Motion, excess_currents, moti
 from servotwin.motion.optimal.dense_check import dense_check, sampled
 from servotwin.motion.optimal.detours import detours
 from servotwin.motion.optimal.drive_model import DriveModel
+from servotwin.motion.optimal.finer_mesh import carried
 from servotwin.motion.optimal.friction_signs import (
     CLEAR,
     SHARP_SMOOTH,
@@ -45,8 +46,7 @@ MOST_NODES = 2  # times the intervals of a task
 ROUNDER = (0.2, 0.1, 0.05, 0.02, 0.01, 0.005)  # m, edges of regions before they are sharp
 ROUND_OPTIONS: Options = {"mu_init": 1e-4}
 WARM_OPTIONS: Options = {"mu_init": 1e-5}
-COARSE = 1e-5  # tolerance of a solution from which only the signs of friction are read
-COARSE_WARM: Options = {"mu_init": 1e-5, "tol": COARSE}
+COARSE = 1e-5  # tolerance of solutions that only show what the next one needs
 FINAL_OPTIONS: Options = {"mu_init": 1e-6}  # after a coarse solution of the same program
 NARROW = ROUNDER[3:]  # the same of motions that begin beside a region
 BESIDE_OPTIONS: Options = {"mu_init": 1e-3}
@@ -61,7 +61,10 @@ TRIES: tuple[tuple[Options, float], ...] = (
 
 @dataclass(frozen=True, eq=False)
 class MotionProblem:
-    """What is asked: robot, its motors and limits, the task, both ends (n,), and who is told of the progress."""
+    """What is asked: robot, its motors and limits, the task, both ends (n,), and who is told of the progress.
+
+    ``coarse``: solutions need not be solved to the end.
+    """
 
     robot: Robot
     drives: DriveModel
@@ -69,6 +72,7 @@ class MotionProblem:
     task: Task
     ends: tuple[Array, Array]
     progress: Callable[[int, float], None] | None = None
+    coarse: bool = False
 
     def program(self, guess: Guess, rounded: float = ROUNDED) -> Program:
         """The program that starts at a guess, with edges of regions rounded by ``rounded`` [m]."""
@@ -76,11 +80,9 @@ class MotionProblem:
 
     def solved(self, program: Program, x0: Array, options: Options, warm: Solution | None = None) -> Solution:
         """The solution from x0, clipped to the bounds; ``warm``: one whose multipliers are near."""
+        if self.coarse:
+            options = {**options, "tol": COARSE}
         return solve_program(program, np.clip(x0, program.low, program.high), options, self.progress, warm)
-
-    def coarse(self, options: Options) -> Options:
-        """Options of a first solution, after which ``_signed`` solves again where friction has signs."""
-        return {**options, "tol": COARSE} if has_signs(self.drives) else options
 
 
 def solve_motion(p: MotionProblem, guess: Guess, warm: bool = False) -> tuple[Program, Solution]:
@@ -96,52 +98,64 @@ def solve_motion(p: MotionProblem, guess: Guess, warm: bool = False) -> tuple[Pr
         bent = straight_guess(
             p.robot, p.drives, p.limits, p.ends, guess.mesh, p.task.duration, guess.power, via
         )
-        found = _finished(p, bent, *_first_solved(p, _round_starts(p, bent)))
+        coarse = replace(p, coarse=True)
+        found = _finished(p, bent, *_first_solved(coarse, _round_starts(coarse, bent)))
         if _clear(p, *found) and (best is None or found[1].objective * found[0].objective_scale < best[0]):
             best = found[1].objective * found[0].objective_scale, *found
     return first if best is None else best[1:]
 
 
 def _solved_from(p: MotionProblem, guess: Guess, warm: bool) -> tuple[Program, Solution]:
-    return _finished(p, guess, *_first_solved(p, _starts(p, guess, warm)))
+    coarse = replace(p, coarse=True)
+    return _finished(p, guess, *_first_solved(coarse, _starts(coarse, guess, warm)))
 
 
 def _finished(
     p: MotionProblem, guess: Guess, program: Program, solution: Solution
 ) -> tuple[Program, Solution]:
-    """A first solution with the signs of friction, room between nodes and a finer mesh where it needs them."""
-    guess, program, solution = _signed(p, guess, program, solution)
-    guess, program, solution = _settled(p, guess, program, solution)
-    return _refined(p, guess, program, solution)
+    """A coarse solution with the signs of friction, room between nodes and a finer mesh where it needs them."""
+    return _refined(p, *_settled(p, *_exact(p, guess, program, solution)))[1:]
+
+
+def _exact(
+    p: MotionProblem, guess: Guess, program: Program, solution: Solution
+) -> tuple[Guess, Program, Solution]:
+    """From a coarse solution: signs of friction from others of that kind, the last of them solved to the end."""
+    return _signed(p, *_to_the_end(p, *_signed(replace(p, coarse=True), guess, program, solution)))
+
+
+def _to_the_end(
+    p: MotionProblem, guess: Guess, program: Program, solution: Solution
+) -> tuple[Guess, Program, Solution]:
+    """A coarse solution solved to the end; itself, which is as good as IPOPT would accept, where that fails."""
+    if not solution.solved:
+        return guess, program, solution
+    answer = p.solved(program, solution.x, FINAL_OPTIONS, solution)
+    kept = answer if answer.solved or answer.status == STOPPED else solution
+    return guess, program, replace(kept, iterations=solution.iterations + answer.iterations)
 
 
 def _signed(
     p: MotionProblem, guess: Guess, program: Program, solution: Solution
 ) -> tuple[Guess, Program, Solution]:
-    """The solution whose dry friction has the sign of the speed at every node; with smooth signs if there is none.
-
-    The signs are found from coarse solutions; the last one is solved to the end.
-    """
+    """The solution whose dry friction has the sign of the speed at every node; as it was if there is none."""
     found = guess, program, solution
-    rounds, coarse = 0, has_signs(p.drives)
-    while coarse and solution.solved:
+    for k in range(SIGNED if has_signs(p.drives) else 0):
+        if not solution.solved:
+            return found
         w = motion_of(program, solution.x).v @ p.drives.N.T
         if guess.smooth != SHARP_SMOOTH:
-            signs = known_signs(w, CLEAR * program.eps, held_motors(p.drives, p.task))
+            held = held_motors(p.drives, p.task)
+            signs = known_signs(w, CLEAR * program.eps, held, p.drives.valve)
+        elif not (wrong := against(w, guess.signs, program.eps)).any():
+            return guess, program, solution
         else:
-            wrong = against(w, guess.signs, program.eps)
-            coarse = bool(wrong.any()) and rounds < SIGNED
-            signs = without_wrong(guess.signs, wrong, whole=rounds == SIGNED - 1) if coarse else guess.signs
+            signs = without_wrong(guess.signs, wrong, whole=k == SIGNED - 1)
         guess = replace(guess, signs=signs, smooth=SHARP_SMOOTH)
         program = p.program(guess)
-        answer = p.solved(program, solution.x, COARSE_WARM if coarse else FINAL_OPTIONS, solution)
+        answer = p.solved(program, solution.x, WARM_OPTIONS, solution)
         solution = replace(answer, iterations=solution.iterations + answer.iterations)
-        rounds += 1
-    if solution.solved or solution.status == STOPPED or found[0] is guess:
-        return guess, program, solution
-    guess, program, first = found
-    answer = p.solved(program, first.x, FINAL_OPTIONS, first)
-    return guess, program, replace(answer, iterations=solution.iterations + answer.iterations)
+    return (guess, program, solution) if solution.solved else found
 
 
 def _first_solved(p: MotionProblem, starts: Iterator[Start]) -> tuple[Program, Solution]:
@@ -150,7 +164,7 @@ def _first_solved(p: MotionProblem, starts: Iterator[Start]) -> tuple[Program, S
     for start, near, alike, options in starts:
         program = p.program(start)
         x0 = program.x0 if near is None else near.x
-        solution = p.solved(program, x0, p.coarse(options), near if alike else None)
+        solution = p.solved(program, x0, options, near if alike else None)
         if best is None or solution.solved:
             best = program, solution
         if solution.solved or solution.status == STOPPED:
@@ -207,7 +221,7 @@ def _free_start(p: MotionProblem, guess: Guess) -> Solution | None:
 
 def _refined(
     p: MotionProblem, guess: Guess, program: Program, solution: Solution
-) -> tuple[Program, Solution]:
+) -> tuple[Guess, Program, Solution]:
     """The solution on a mesh that is finer wherever the motion exceeds a limit between nodes, for some rounds."""
     for _ in range(FINER):
         if not solution.solved or program.mesh.size > MOST_NODES * p.task.intervals:
@@ -219,12 +233,13 @@ def _refined(
             break
         guess = refined_guess(guess, motion, program.room(p.drives.current), split_mesh(program.mesh, over))
         then = p.program(guess)
-        answer = p.solved(then, then.x0, p.coarse(ROUND_OPTIONS))
+        near = carried(solution, program, then)
+        answer = replace(p, coarse=True).solved(then, then.x0, WARM_OPTIONS, near)
         answer = replace(answer, iterations=solution.iterations + answer.iterations)
         if not answer.solved:
             break
-        guess, program, solution = _signed(p, guess, then, answer)
-    return program, solution
+        guess, program, solution = _exact(p, guess, then, answer)
+    return guess, program, solution
 
 
 def _rounded_start(

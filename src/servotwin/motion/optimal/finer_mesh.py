@@ -58,4 +58,4 @@ def _ends(values: Array, old: Program, new: Program, change: float) -> Array:
     width, out = old.form.width, np.zeros(new.nlp.n)
     out[:width] = values[:width]
     out[new.T_index - width :] = values[old.T_index - width :]
-    return change * out
+    return np.asarray(change * out)

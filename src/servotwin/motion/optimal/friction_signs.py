@@ -9,6 +9,8 @@ from servotwin.motion.optimal.drive_model import DriveModel
 
 SHARP_SMOOTH = 0.005  # of the speeds that the motion reaches: the same where the way of a motor is not known
 BESIDE = 2  # nodes next to one with a wrong sign
+AGAINST = 0.5  # times that: how quickly a motor may turn against its known sign
+PRICED = 5e-6  # of the objective: what a bound by a right sign costs at most, over that speed
 CLEAR = 2.0  # times that: a motor this quick turns one way
 
 
@@ -95,3 +97,34 @@ def signs_between(t: Array, signs: Array, eps: Array, at: Array, w: Array, wd: A
     sharp = np.where(w * one >= -eps, one, np.sign(w))
     smooth = smooth_sign(w + lead_times(t, at)[:, None] * wd, eps)
     return np.where((one == two) & (one != 0.0), sharp, smooth)
+
+
+def slow_speeds(drives: DriveModel, eps: Array, scale: Array) -> Array:
+    """How quickly (m,) motors that move one joint may turn against their signs, over the joints' scales (n,)."""
+    out = np.zeros(drives.m)
+    for j, k in _single(drives):
+        out[j] = AGAINST * eps[j] / abs(drives.N[j, k]) / scale[k]
+    return out
+
+
+def bound_signs(drives: DriveModel, signs: Array, slow: Array, low: Array, high: Array) -> None:
+    """Bounds (N + 1, n or more) of scaled joint speeds with which motors that move one joint keep their known signs."""
+    for j, k in _single(drives):
+        way, free = signs[:, j] * np.sign(drives.N[j, k]), low[:, k] < high[:, k]
+        low[:, k] = np.where(free & (way > 0.0), np.maximum(low[:, k], -slow[j]), low[:, k])
+        high[:, k] = np.where(free & (way < 0.0), np.minimum(high[:, k], slow[j]), high[:, k])
+
+
+def held_back(drives: DriveModel, signs: Array, slow: Array, low: Array, high: Array) -> BoolArray:
+    """Where (N + 1, m) motors would gain by turning against their signs, by multipliers (N + 1, n) of both bounds."""
+    out = np.zeros(signs.shape, dtype=bool)
+    for j, k in _single(drives):
+        way = signs[1:-1, j] * np.sign(drives.N[j, k])  # speeds of both ends are given, or free
+        price = np.where(way > 0.0, low[1:-1, k], np.where(way < 0.0, high[1:-1, k], 0.0))
+        out[1:-1, j] = price * slow[j] > PRICED
+    return out
+
+
+def _single(drives: DriveModel) -> list[tuple[int, int]]:
+    """Motors that move one joint only, and which."""
+    return [(j, int(np.flatnonzero(row)[0])) for j, row in enumerate(drives.N) if np.count_nonzero(row) == 1]

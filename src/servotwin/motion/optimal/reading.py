@@ -187,9 +187,9 @@ def limit_list(
 ) -> list[Limit]:
     """All limits that count, in the order of motors, joints, tool and supply."""
     n, table = program.form.n, program.table
-    free = program.low < program.high  # what is given has no price
-    bound = program.nodes(np.where(free, solution.mult_low + solution.mult_high, 0.0)).sum(axis=0)
-    top = program.nodes(program.high).max(axis=0)
+    free = program.low < program.high
+    top = np.maximum(program.nodes(program.high), -program.nodes(program.low)).max(axis=0)
+    bound = _bound_prices(program, solution, top)
     given, most = program.nodes((~free).astype(float)) > 0.0, program.nodes(program.high) * program.scales()
     out: list[Limit] = []
     for j, name in enumerate(drives.names):
@@ -206,6 +206,21 @@ def limit_list(
         out += _joint_limits(robot, program, solution, motion, k, name, bound, top)
     out += _row_limits(robot, drives, program, solution)
     return out + bus_limits(program, solution, table["oP"])
+
+
+def _bound_prices(program: Program, solution: Solution, top: Array) -> Array:
+    """Multipliers of the bounds of a node's variables, all nodes together (width,); what is given has no price.
+
+    Nor has a bound of speed that only keeps a motor from turning against its sign, below the limit ``top`` (width,).
+    """
+    n, free = program.form.n, program.nodes(program.low) < program.nodes(program.high)
+    total = np.zeros(program.form.width)
+    for bounds, values in ((program.low, solution.mult_low), (program.high, solution.mult_high)):
+        price = np.where(free, program.nodes(values), 0.0)
+        limit = np.abs(program.nodes(bounds)[:, n : 2 * n]) > 0.5 * top[n : 2 * n]
+        price[:, n : 2 * n] = np.where(limit, price[:, n : 2 * n], 0.0)
+        total += price.sum(axis=0)
+    return total
 
 
 def bus_limits(program: RowProgram, solution: Solution, scale: float) -> list[Limit]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from servotwin.mechanism.model import Array
+from servotwin.mechanism.model import Array, BoolArray
 from servotwin.motion.limits import MotionLimits
 from servotwin.motion.optimal.between_nodes import Motion, excess_currents, motion_of
 from servotwin.motion.optimal.dense_check import dense_check, sampled
@@ -20,7 +20,9 @@ from servotwin.motion.optimal.friction_signs import (
     SHARP_SMOOTH,
     against,
     has_signs,
+    held_back,
     known_signs,
+    slow_speeds,
     without_wrong,
 )
 from servotwin.motion.optimal.guess import Guess, refined_guess, split_mesh, straight_guess
@@ -147,7 +149,7 @@ def _signed(
         if guess.smooth != SHARP_SMOOTH:
             held = held_motors(p.drives, p.task)
             signs = known_signs(w, CLEAR * program.eps, held, p.drives.valve)
-        elif not (wrong := against(w, guess.signs, program.eps)).any():
+        elif not (wrong := _wrong_signs(p, program, solution, w)).any():
             return guess, program, solution
         else:
             signs = without_wrong(guess.signs, wrong, whole=k == SIGNED - 1)
@@ -156,6 +158,14 @@ def _signed(
         answer = p.solved(program, solution.x, WARM_OPTIONS, solution)
         solution = replace(answer, iterations=solution.iterations + answer.iterations)
     return (guess, program, solution) if solution.solved else found
+
+
+def _wrong_signs(p: MotionProblem, program: Program, solution: Solution, w: Array) -> BoolArray:
+    """Where (N + 1, m) motors with speeds w turn against their signs, or would if they were let."""
+    n = program.form.n
+    slow = slow_speeds(p.drives, program.eps, program.scales()[n : 2 * n])
+    prices = (program.nodes(x)[:, n : 2 * n] for x in (solution.mult_low, solution.mult_high))
+    return against(w, program.signs, program.eps) | held_back(p.drives, program.signs, slow, *prices)
 
 
 def _first_solved(p: MotionProblem, starts: Iterator[Start]) -> tuple[Program, Solution]:

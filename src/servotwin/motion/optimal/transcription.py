@@ -18,7 +18,13 @@ from servotwin.mechanism.model import Array, BoolArray
 from servotwin.motion.limits import MotionLimits
 from servotwin.motion.optimal.block_nlp import BlockCode, BlockFunction, BlockNlp, compile_block
 from servotwin.motion.optimal.drive_model import DriveModel
-from servotwin.motion.optimal.friction_signs import SHARP_SMOOTH, end_currents, interval_signs
+from servotwin.motion.optimal.friction_signs import (
+    SHARP_SMOOTH,
+    bound_signs,
+    end_currents,
+    interval_signs,
+    slow_speeds,
+)
 from servotwin.motion.optimal.guess import Guess
 from servotwin.motion.optimal.heat_problem import heat_function, rest_heat_function
 from servotwin.motion.optimal.point_problem import (
@@ -39,7 +45,6 @@ GRADED = 4  # intervals at either end, each twice as long as the one before it
 TIE_BREAK = 0.01  # weight of the accelerations beside the time: decides what time leaves open
 IDLE = 1e6  # times that, of axes that have nowhere to go and help no other one
 SLOWEST = 50.0  # times the guess
-AGAINST = 0.5  # of the smoothing of friction: how quickly a motor may turn against its known sign
 USUAL_POWER = 100.0  # W; scale of the bus where its only limit is zero
 
 
@@ -405,7 +410,8 @@ def _variable_bounds(
         held = end_currents(drives, guess.holding(k), guess.signs[k], soft) / guess.i_scale
         for j in np.flatnonzero(held_by):
             low[k, 3 * n + j] = high[k, 3 * n + j] = held[j]
-    _bound_signs(drives, guess, table, n, low, high)
+    eps = np.array([table[f"oEps{j}"] for j in range(m)])
+    bound_signs(drives, guess.signs, slow_speeds(drives, eps, guess.v_scale), low[:, n:], high[:, n:])
     longest = min(task.longest, SLOWEST * guess.T) / guess.T
     time = (longest * 1e-4, longest) if task.duration is None else (task.duration / guess.T,) * 2
     hottest = np.array([1.0 - guess.ripple[j] / drives.rise[j] for j in form.heated])
@@ -414,20 +420,6 @@ def _variable_bounds(
         np.concatenate([low.ravel(), [time[0]], hottest - 2.0]),
         np.concatenate([high.ravel(), [time[1]], hottest]),
     )
-
-
-def _bound_signs(
-    drives: DriveModel, guess: Guess, table: dict[str, float], n: int, low: Array, high: Array
-) -> None:
-    """Keep motors that move one joint only from turning clearly against their known signs, in the speeds of bounds."""
-    for j, row in enumerate(drives.N):
-        moved = np.flatnonzero(row)
-        if moved.size == 1:
-            k = int(moved[0])
-            slow = AGAINST * table[f"oEps{j}"] / abs(row[k]) / guess.v_scale[k]
-            way, free = guess.signs[:, j] * np.sign(row[k]), low[:, n + k] < high[:, n + k]
-            low[:, n + k] = np.where(free & (way > 0.0), -slow, low[:, n + k])
-            high[:, n + k] = np.where(free & (way < 0.0), slow, high[:, n + k])
 
 
 def held_motors(drives: DriveModel, task: Task) -> BoolArray:

@@ -82,7 +82,8 @@ class MotionProblem:
 
     def solved(self, program: Program, x0: Array, options: Options, warm: Solution | None = None) -> Solution:
         """The solution from x0, clipped to the bounds; ``warm``: one whose multipliers are near."""
-        if self.coarse:
+        # With limits of the bus a coarse solution leads to another of many local optima.
+        if self.coarse and not np.isfinite(self.task.bus_power).any():
             options = {**options, "tol": COARSE}
         return solve_program(program, np.clip(x0, program.low, program.high), options, self.progress, warm)
 

@@ -213,6 +213,8 @@ def _starts(p: MotionProblem, guess: Guess, warm: bool) -> Iterator[Start]:
         free = _free_start(p, guess)
         if free is not None:
             yield guess, free, False, FREE_OPTIONS
+    if p.drives.valve.any() and not warm:
+        yield _one_way(p, guess), None, False, {}
     for options, slower in TRIES:
         yield (
             guess if slower == 1.0 or p.task.duration is not None else _slowed(guess, slower),
@@ -220,6 +222,18 @@ def _starts(p: MotionProblem, guess: Guess, warm: bool) -> Iterator[Start]:
             False,
             options,
         )
+
+
+def _one_way(p: MotionProblem, guess: Guess) -> Guess:
+    """A guess whose servovalves are known to move as on the straight line.
+
+    Pistons brake less than they hold at rest, so an unknown way parts the motions of heavy loads.
+    """
+    way = np.sign(p.drives.N @ (p.ends[1] - p.ends[0]))
+    signs = np.where(p.drives.valve, way, guess.signs)
+    if held_motors(p.drives, p.task).any():
+        signs[[0, -1]] = guess.signs[[0, -1]]
+    return replace(guess, signs=signs)
 
 
 def _free_start(p: MotionProblem, guess: Guess) -> Solution | None:

@@ -93,6 +93,9 @@ def solve_motion(p: MotionProblem, guess: Guess, warm: bool = False) -> tuple[Pr
 
     ``warm``: the guess is near the solution.
     """
+    free = _free_motion(p, guess, warm)
+    if free is not None:
+        return free
     first = _solved_from(p, guess, warm)
     if not p.task.keep_out or _clear(p, *first) or first[1].status == STOPPED:
         return first
@@ -106,6 +109,15 @@ def solve_motion(p: MotionProblem, guess: Guess, warm: bool = False) -> tuple[Pr
         if _clear(p, *found) and (best is None or found[1].objective * found[0].objective_scale < best[0]):
             best = found[1].objective * found[0].objective_scale, *found
     return first if best is None else best[1:]
+
+
+def _free_motion(p: MotionProblem, guess: Guess, warm: bool) -> tuple[Program, Solution] | None:
+    """The motion without regions and limits of the bus where it keeps them all the same; None if it does not."""
+    if not p.task.keep_out and not np.isfinite(p.task.bus_power).any():
+        return None
+    task = replace(p.task, keep_out=(), bus_power=(-math.inf, math.inf))
+    answer = _solved_from(replace(p, task=task), guess, warm)
+    return answer if answer[1].status == STOPPED or _clear(p, *answer) else None
 
 
 def _solved_from(p: MotionProblem, guess: Guess, warm: bool) -> tuple[Program, Solution]:
@@ -185,12 +197,12 @@ def _first_solved(p: MotionProblem, starts: Iterator[Start]) -> tuple[Program, S
 
 
 def _clear(p: MotionProblem, program: Program, solution: Solution) -> bool:
-    """Whether a motion is solved and passes through no region, between nodes either."""
+    """Whether a motion is solved, passes through no region and keeps the limits of the bus, between nodes too."""
     if not solution.solved:
         return False
     samples = sampled(p.robot, p.drives, program, motion_of(program, solution.x))
     found = dense_check(p.robot, p.drives, p.limits, p.task, samples)
-    return not any(x.place and x.over.any() for x in found)
+    return not any((x.place or x.who == "bus") and x.over.any() for x in found)
 
 
 def _round_starts(p: MotionProblem, guess: Guess) -> Iterator[Start]:

@@ -180,7 +180,8 @@ axes:
     motor:
       kind: hydraulic
       valve:
-        {rated_flow: 19 L/min, rated_drop: 70 bar, rated_current: 40 mA, natural_frequency: 100 Hz, damping: 0.8}
+        {rated_flow: 19 L/min, rated_drop: 70 bar, rated_current: 40 mA, natural_frequency: 100 Hz, damping: 0.8,
+         null_leakage: 0.6 L/min, overlap: 3 %}
       cylinder: {area: 8 cm^2, rod_side_area: 5 cm^2, dead_volume: 30 cm^3}
 hydraulics:
   supply_pressure: 100 bar

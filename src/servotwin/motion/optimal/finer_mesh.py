@@ -50,7 +50,7 @@ def _resampled(values: Array, old: Array, new: Array, between: bool) -> Array:
 def _weights(mesh: Array) -> Array:
     """Part of the duration that each node stands for."""
     step = 0.5 * np.diff(mesh)
-    return np.append(step, 0.0) + np.append(0.0, step)
+    return np.asarray(np.append(step, 0.0) + np.append(0.0, step))
 
 
 def _ends(values: Array, old: Program, new: Program, change: float) -> Array:

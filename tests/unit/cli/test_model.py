@@ -162,3 +162,33 @@ def test_design_for_a_pose_is_not_compared_with_runs_that_design_at_home(capsys)
         capsys, "design", "gsis-scara", "--q", "0 deg, 0 deg, 0 mm, 0 deg", "--scenario", "any.yaml"
     )
     assert text.startswith("--q: a run designs its law for the home pose")
+
+
+def test_pressure_below_vacuum_is_refused(tmp_path: Path, capsys):
+    file = tmp_path / "lift.yaml"
+    file.write_text(
+        """\
+format: servotwin/1
+name: lift
+axes:
+  z:
+    type: prismatic
+    origin: {}
+    axis: [0, 0, 1]
+    limits: {position: [0 mm, 400 mm], speed: 1 m/s}
+    link: {mass: 60 kg}
+    motor:
+      kind: hydraulic
+      valve:
+        {rated_flow: 19 L/min, rated_drop: 70 bar, rated_current: 40 mA, natural_frequency: 100 Hz, damping: 0.8,
+         null_leakage: 0.6 L/min, overlap: 3 %}
+      cylinder: {area: 8 cm^2, rod_side_area: 5 cm^2, dead_volume: 30 cm^3}
+hydraulics:
+  supply_pressure: 100 bar
+  tank_pressure: 2 bar
+  oil: {bulk_modulus: 1.4 GPa, entrained_gas: 0.8 %}
+"""
+    )
+    error = refused(capsys, "model", str(file), "--state", "z.pressure_a=-5 bar")
+    assert "z.pressure_a = -500000 Pa is below vacuum" in error
+    assert run("model", str(file), "--state", "z.pressure_a=-0.5 bar") == 0

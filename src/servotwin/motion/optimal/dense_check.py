@@ -18,9 +18,10 @@ from servotwin.motion.optimal.between_nodes import Motion, needed_currents
 from servotwin.motion.optimal.drive_model import DriveModel
 from servotwin.motion.optimal.result import LimitUse, SplineSegment
 from servotwin.motion.optimal.task import AXES, Region, Task
-from servotwin.motion.optimal.transcription import Program
+from servotwin.motion.optimal.transcription import Program, held_motors
 from servotwin.robot.robot import Robot
 
+JUMP = 0.25  # of its limit: a current without inductance that changes by more in an interval jumps
 FINE = 17  # samples of an interval, both ends counted
 CLOSE = 1e-3  # of a limit: what exceeds it by less is kept
 NEAR = 2e-5  # m: the same of regions and ranges of the tool
@@ -42,6 +43,7 @@ class Found:
     at: Array  # (N,) [s]
     place: bool = False
     rounding: float = 0.0  # what counts as nothing where nothing is allowed
+    shown: Array | None = None  # (N,) where the peak is another one than what counts
 
     @property
     def over(self) -> BoolArray:
@@ -54,6 +56,11 @@ class Found:
     def peak(self) -> float:
         """The largest of all intervals."""
         return float(self.value.max())
+
+    @property
+    def shown_peak(self) -> float:
+        """The same as it is shown in tables."""
+        return self.peak if self.shown is None else float(self.shown.max())
 
     @property
     def text(self) -> str:
@@ -72,7 +79,8 @@ class Found:
 class Samples:
     """Instants (N, FINE) [s] and the motion there, (N FINE, n), with the currents (N FINE, m) that it needs.
 
-    ``rise``: of windings [K], by motor; ``steady``: motors whose voltage counts without its inductive part.
+    ``rise``: of windings [K], by motor; ``steady``: motors whose voltage counts without its inductive part;
+    ``building``: the outermost intervals (N, m), where the voltage counts with it, and all where it is shown with it.
     """
 
     t: Array
@@ -82,6 +90,7 @@ class Samples:
     i: Array
     rise: dict[int, float]
     steady: tuple[int, ...]
+    building: tuple[BoolArray, BoolArray] | None = None
 
     def largest(self, values: Array) -> tuple[Array, Array]:
         """The largest (N,) of values (N FINE,) in every interval, and when it is."""
@@ -104,7 +113,16 @@ def sampled(robot: Robot, drives: DriveModel, program: Program, motion: Motion) 
     t, inside = instants(motion.t)
     q, v, a = SplineSegment(motion.t, motion.q, motion.v, motion.a).sample(inside)
     i = needed_currents(robot, drives, program, motion, inside)
-    return Samples(t, q, v, a, i, motion.rise, program.form.steady)
+    return Samples(t, q, v, a, i, motion.rise, program.form.steady, _building(drives, program))
+
+
+def _building(drives: DriveModel, program: Program) -> tuple[BoolArray, BoolArray]:
+    """Where (N, m) the inductive part of a voltage is known at the ends; a shaft that sticks has none by its motion."""
+    dry = (drives.coulomb > 0.0) | (drives.efficiency < 1.0)
+    known = (program.signs[:-1] != 0.0) & (program.signs[1:] != 0.0)
+    fed = np.isin(np.arange(drives.m), program.form.inductive)
+    outermost, all_of_them = (np.asarray(ends[:, None] & fed & (known | ~dry)) for ends in program.ends)
+    return outermost, all_of_them
 
 
 def dense_check(
@@ -118,8 +136,14 @@ def dense_check(
 
 def with_peaks(limits: tuple[LimitUse, ...], found: list[Found]) -> tuple[LimitUse, ...]:
     """The limits with their peaks between nodes, where those are larger."""
-    share = {(x.what, x.who): x.peak / x.most for x in found if not x.place and x.most}
-    return tuple(replace(use, peak=max(use.peak, share.get((use.what, use.who), 0.0))) for use in limits)
+    share = {(x.what, x.who): x.shown_peak / x.most for x in found if not x.place and x.most}
+    shown = {(use.what, use.who) for use in limits}
+    free = [
+        x for x in found if x.who == "bus" and (x.what, x.who) not in shown
+    ]  # kept without rows of its own
+    more = [LimitUse(x.what, x.who, x.most, x.unit, share.get((x.what, x.who), 1.0), 0.0, 0.0) for x in free]
+    kept = (replace(use, peak=max(use.peak, share.get((use.what, use.who), 0.0))) for use in limits)
+    return (*kept, *more)
 
 
 def notes_of(found: list[Found]) -> tuple[str, ...]:
@@ -155,8 +179,7 @@ def _drive_limits(drives: DriveModel, task: Task, s: Samples) -> list[Found]:
     R = R + drives.R_bridge
     slope = -drives.K_b * (s.a @ drives.N.T) / np.where(R > 0.0, R, 1.0)  # eq:steady-slope
     u = np.hypot(R * s.i + drives.K_b * w + drives.L * slope, drives.reactance * w * s.i)
-    for j in s.steady:
-        out.append(_found(s, "voltage", drives.names[j], u[:, j], task.modulation * drives.voltage[j], "V"))
+    out += _voltages(drives, task, s, R, w, u)
     loss = np.where(drives.valve, 0.0, drives.phases * R * s.i**2)
     power = (loss + drives.K_electric * s.i * w).sum(axis=1)
     for what, sign, most in (
@@ -165,8 +188,44 @@ def _drive_limits(drives: DriveModel, task: Task, s: Samples) -> list[Found]:
     ):
         if math.isfinite(most):
             found = _found(s, what, "bus", np.maximum(sign * power, 0.0), abs(most), "W")
+            found = replace(found, value=np.where(_jumps(drives, task, s), 0.0, found.value))
             out.append(found if most else replace(found, rounding=CLOSE * float(np.abs(power).max())))
     return out
+
+
+def _voltages(drives: DriveModel, task: Task, s: Samples, R: Array, w: Array, steady: Array) -> list[Found]:
+    """Voltages, ``steady`` (N FINE, m) without the inductive part but where currents build up at the ends."""
+    out = []
+    for j, name in enumerate(drives.names):
+        ends = [] if s.building is None else [part[:, j] for part in s.building]
+        if j not in s.steady and not (ends and ends[1].any()):
+            continue
+        most = task.modulation * float(drives.voltage[j])
+        found = _found(s, "voltage", name, steady[:, j] if j in s.steady else 0.0 * w[:, j], most, "V")
+        if ends:
+            i, speed = s.i[:, j].reshape(s.t.shape), w[:, j].reshape(s.t.shape)
+            i, speed, slope = _halfway(i), _halfway(speed), np.diff(i, axis=1) / np.diff(s.t, axis=1)
+            along = R[j] * i + drives.K_b[j] * speed + drives.L[j] * slope
+            whole = np.hypot(along, drives.reactance[j] * speed * i).max(axis=1)
+            value, shown = (np.where(end, whole, found.value) for end in ends)
+            found = replace(found, value=value, shown=shown)
+        out.append(found)
+    return out
+
+
+def _halfway(x: Array) -> Array:
+    return np.asarray(0.5 * (x[:, 1:] + x[:, :-1]))
+
+
+def _jumps(drives: DriveModel, task: Task, s: Samples) -> BoolArray:
+    """Intervals (N,), one or two in a row, in which a current without inductance jumps: power counts beside them."""
+    i = s.i.reshape(*s.t.shape, drives.m)
+    size = np.abs(i[:, -1] - i[:, 0]) > JUMP * drives.current
+    free = ~held_motors(drives, task) & np.isfinite(drives.current)
+    jump = (size & free).any(axis=1)
+    padded = np.concatenate([[False, False], jump, [False, False]])
+    long = np.array([padded[k : k + 3].all() for k in range(jump.size + 2)])
+    return np.asarray(jump & ~(long[:-2] | long[1:-1] | long[2:]))
 
 
 def _valve_limits(drives: DriveModel, task: Task, s: Samples) -> list[Found]:

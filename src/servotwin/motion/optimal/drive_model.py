@@ -85,6 +85,17 @@ class DriveModel:
             return ("torque", "N m") if self.valves.rotary[j] else ("force", "N")
         return ("current", "A") if self.electric else ("torque", "N m")
 
+    def share(self, j: int, i: Array) -> tuple[Array, float]:
+        """Parts (k,) of its limit that motor j uses with currents i (k,) [A], and the limit that is used most.
+
+        A cylinder with unequal areas has another force either way.
+        """
+        if not self.valve[j]:
+            return np.abs(i) / self.current[j], float(self.current[j])
+        force, most = i + self.offset[j], self.offset[j] + self.current[j] * np.array([1.0, -1.0])
+        share = np.where(force >= 0.0, force / most[0], force / most[1])
+        return share, float(abs(most[0] if force[int(np.argmax(share))] >= 0.0 else most[1]))
+
     @property
     def K_electric(self) -> Array:
         """Torque constants (m,) of electric motors, zero for others."""

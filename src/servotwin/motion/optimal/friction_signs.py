@@ -8,8 +8,9 @@ from servotwin.mechanism.model import Array, BoolArray
 from servotwin.motion.optimal.drive_model import DriveModel
 
 SHARP_SMOOTH = 0.005  # of the speeds that the motion reaches: the same where the way of a motor is not known
-ROUNDING = 0.1  # times that: a motor this slow does not turn against its sign
 BESIDE = 2  # nodes next to one with a wrong sign
+AGAINST = 0.5  # times that: how quickly a motor may turn against its known sign
+PRICED = 5e-6  # of the objective: what a bound by a right sign costs at most, over that speed
 CLEAR = 2.0  # times that: a motor this quick turns one way
 
 
@@ -18,11 +19,12 @@ def has_signs(drives: DriveModel) -> bool:
     return bool((drives.coulomb > 0.0).any() or (drives.efficiency < 1.0).any() or drives.valve.any())
 
 
-def known_signs(w: Array, slow: Array, held: BoolArray) -> Array:
+def known_signs(w: Array, slow: Array, held: BoolArray, valve: BoolArray) -> Array:
     """Signs (N + 1, m) of speeds w (N + 1, m) [rad/s] at nodes, 0 within ``slow`` (m,) about a reversal.
 
-    Between rest at either end and the first clear speed a motor turns the way it will, at the end itself too, unless
-    its current is ``held`` (m,) there: such a motor sticks until its current has built up.
+    Between rest at either end and the first clear speed a motor turns the way it will, at the end itself too, but not
+    at the start where its current is ``held`` (m,): such a motor sticks until its current has built up. A ``valve``
+    (m,) has its whole force at rest.
     """
     signs = np.where(np.abs(w) > slow, np.sign(w), 0.0)
     for j in range(w.shape[1]):
@@ -34,8 +36,21 @@ def known_signs(w: Array, slow: Array, held: BoolArray) -> Array:
             inner = w[1:-1, j][slice(None, max(first - 1, 0)) if step > 0 else slice(first, None)]
             if (inner * signs[first, j] > 0.0).all():
                 signs[lead, j] = signs[first, j]
-    signs[0, held] = signs[-1, held] = 0.0
+    signs[0, held], signs[-1, held & valve] = 0.0, 0.0
     return np.asarray(signs)
+
+
+def end_currents(drives: DriveModel, held: Array, signs: Array, soft: Array) -> Array:
+    """Currents (m,) [A] of motors that come to rest turning as ``signs`` (m,) say, where ``held`` hold the arm.
+
+    Until it rests a motor works against its dry friction; afterwards it sticks, and the current may fall to what holds
+    the arm. ``soft`` (m,) [N m]: torques within which gears change their direction of power.
+    """
+    passed, eta = drives.K * held + drives.offset, drives.efficiency
+    size = np.sqrt(passed**2 + soft**2)
+    lossy = 0.5 * (1.0 / eta + eta) * passed + signs * 0.5 * (1.0 / eta - eta) * size  # eq:gear-efficiency
+    torque = np.where((eta < 1.0) & (signs != 0.0), lossy, passed) + drives.coulomb * signs
+    return np.clip((torque - drives.offset) / drives.K, -drives.current, drives.current)
 
 
 def interval_signs(signs: Array) -> Array:
@@ -46,8 +61,8 @@ def interval_signs(signs: Array) -> Array:
 
 
 def against(w: Array, signs: Array, eps: Array) -> BoolArray:
-    """Where (N + 1, m) motors turn against their known signs, by more than rounding."""
-    return np.asarray(signs * w < -ROUNDING * eps)
+    """Where (N + 1, m) motors clearly turn against their known signs, as ``signs_between`` counts it."""
+    return np.asarray(signs * w < -eps)
 
 
 def without_wrong(signs: Array, wrong: BoolArray, whole: bool) -> Array:
@@ -82,3 +97,34 @@ def signs_between(t: Array, signs: Array, eps: Array, at: Array, w: Array, wd: A
     sharp = np.where(w * one >= -eps, one, np.sign(w))
     smooth = smooth_sign(w + lead_times(t, at)[:, None] * wd, eps)
     return np.where((one == two) & (one != 0.0), sharp, smooth)
+
+
+def slow_speeds(drives: DriveModel, eps: Array, scale: Array) -> Array:
+    """How quickly (m,) motors that move one joint may turn against their signs, over the joints' scales (n,)."""
+    out = np.zeros(drives.m)
+    for j, k in _single(drives):
+        out[j] = AGAINST * eps[j] / abs(drives.N[j, k]) / scale[k]
+    return out
+
+
+def bound_signs(drives: DriveModel, signs: Array, slow: Array, low: Array, high: Array) -> None:
+    """Bounds (N + 1, n or more) of scaled joint speeds with which motors that move one joint keep their known signs."""
+    for j, k in _single(drives):
+        way, free = signs[:, j] * np.sign(drives.N[j, k]), low[:, k] < high[:, k]
+        low[:, k] = np.where(free & (way > 0.0), np.maximum(low[:, k], -slow[j]), low[:, k])
+        high[:, k] = np.where(free & (way < 0.0), np.minimum(high[:, k], slow[j]), high[:, k])
+
+
+def held_back(drives: DriveModel, signs: Array, slow: Array, low: Array, high: Array) -> BoolArray:
+    """Where (N + 1, m) motors would gain by turning against their signs, by multipliers (N + 1, n) of both bounds."""
+    out = np.zeros(signs.shape, dtype=bool)
+    for j, k in _single(drives):
+        way = signs[1:-1, j] * np.sign(drives.N[j, k])  # speeds of both ends are given, or free
+        price = np.where(way > 0.0, low[1:-1, k], np.where(way < 0.0, high[1:-1, k], 0.0))
+        out[1:-1, j] = price * slow[j] > PRICED
+    return out
+
+
+def _single(drives: DriveModel) -> list[tuple[int, int]]:
+    """Motors that move one joint only, and which."""
+    return [(j, int(np.flatnonzero(row)[0])) for j, row in enumerate(drives.N) if np.count_nonzero(row) == 1]

@@ -26,7 +26,9 @@ def check_holding(
     i = holding_currents(robot, drives, q)
     if task.current:
         units = [drives.effort(j)[1] for j in range(drives.m)]
-        _refuse(np.abs(i), drives.current, units, [f"motor {x}" for x in drives.names], name)
+        force = i + np.where(drives.valve, drives.offset, 0.0)
+        most = np.array([drives.share(j, i[j : j + 1])[1] for j in range(drives.m)])
+        _refuse(np.abs(force), most, units, [f"motor {x}" for x in drives.names], name)
     if (name == "start" and task.free_start) or (name == "goal" and task.free_end):
         return
     if task.effort:

@@ -47,7 +47,6 @@ WORDS = {
     "speed between": "its speed",
     "motor speed between": "its speed",
     "bus power between": "its power",
-    "heat": "the heat of its winding",
 }
 
 
@@ -68,6 +67,8 @@ def blame(robot: Robot, drives: DriveModel, program: RowProgram, solution: Solut
             "",
             "all limits hold there, but it is not the optimum yet; try more or fewer intervals",
         )
+    if what == "heat":
+        return what, who, _too_hot(drives, program, who)
     words = WORDS.get(what, f"its {what}")
     return what, who, f"{who}: {words} cannot be met, by {100.0 * size:.3g} % at best"
 
@@ -79,3 +80,17 @@ def power_missing(program: RowProgram, solution: Solution) -> float:
     rows = [name for name in ("bus power", "bus power between") if name in program.rows]
     worst = max((float(program.row_values(name, excess).max()) for name in rows), default=0.0)
     return worst * program.table["oP"] if worst > MET else 0.0
+
+
+def _too_hot(drives: DriveModel, program: RowProgram, who: str) -> str:
+    """That a winding gets too hot, and whether it does by holding the arm at the goal alone."""
+    j = drives.names.index(who)
+    most = f"its limit leaves {drives.rise[j]:.4g} K over the surroundings"
+    cold = (
+        (drives.R_wh[j] + drives.R_ha[j]) * drives.phases[j] * drives.R[j] * program.table[f"oHold{j}"] ** 2
+    )
+    left = 1.0 - drives.alpha[j] * cold
+    if left <= 0.0 or cold / left > drives.rise[j]:
+        rise = "beyond all bounds" if left <= 0.0 else f"by {cold / left:.4g} K"
+        return f"{who}: holding the arm at the goal alone heats its winding {rise} in the long run; {most}"
+    return f"{who}: its winding cannot be kept cool enough; {most}"

@@ -65,7 +65,8 @@ DELTA, S_THETA, S_PHI = 1.0, 1.1, 2.3
 FILTER = 400
 FIRST_SHIFT, LEAST_SHIFT, MOST_SHIFT = 1e-4, 1e-20, 1e20
 LARGE_Y = 1e3
-SOLVED, STUCK, STOPPED, TOO_MANY, SINGULAR = 0, 3, 5, -1, -3
+SOLVED, ACCEPTED, STUCK, STOPPED, TOO_MANY, SINGULAR = 0, 1, 3, 5, -1, -3
+GOOD_ENOUGH, FEASIBLE = 1e-5, 1e-6  # errors and violation within which a point is taken if no step leads on
 
 
 @part
@@ -329,6 +330,14 @@ def solved(a: Any, at: Any) -> Any:
     return error <= t[0] and c[VIOLATION] <= t[1] and c[DUAL] <= t[2] and c[COMPLEMENTARITY] <= t[3]
 
 
+@part
+def good_enough(a: Any, at: Any) -> Any:
+    """Whether an iterate from which no step leads on is a solution all the same, but for rounding."""
+    c = a.k.scalars
+    c[MU] = 0.0
+    return call_step(a.steps[ERRORS], at, 0) <= GOOD_ENOUGH and c[VIOLATION] <= FEASIBLE
+
+
 @callback("int64", "int64", result="float64")
 def begin(at: int, _: int) -> float:
     """Start with slacks and multipliers to begin with, and what the filter allows at most."""
@@ -368,6 +377,6 @@ def solve(at: Any, mu: Any, most: Any) -> Any:
             return SINGULAR
         step = call_step(a.steps[SEARCH], at, 0)
         if step == 0.0:
-            return STUCK
+            return ACCEPTED if good_enough(a, at) else STUCK
         move(a, at, step, mu, tau)
     return TOO_MANY

@@ -244,6 +244,8 @@ def _motor_uses(drives: DriveModel, program: PathProgram, solution: Solution) ->
         if math.isfinite(most):
             what, unit = drives.effort(j)
             share = np.abs(z[:, column]) * scale / most
+            if drives.valve[j]:
+                share, most = drives.share(j, z[:, column] * scale)
             gain = float(prices[:, column].sum()) / scale + force_gain(drives, program, solution, j)
             found.append((what, name, most, unit, share, gain))
         found += _voltage_use(drives, program, solution, j, name, z.shape[0])

@@ -223,7 +223,7 @@ def link_function(d: Derivation, form: Form) -> BlockFunction:
     one, two = Node(d, form, "a"), Node(d, form, "b")
     z_time = d.inputs("T", 1)[0]
     hot, rise = rises(d, form)
-    share, signs = d.inputs("share", 1)[0], d.inputs("sign", form.m)
+    share, part, signs = d.inputs("share", 1)[0], d.inputs("part", 1)[0], d.inputs("sign", form.m)
     T = d.graph.lift(d.number("oZT") * z_time)
     h = T * share
     rows: list[Any] = motion_defects(d, form, one, two, h, share)
@@ -232,8 +232,12 @@ def link_function(d: Derivation, form: Form) -> BlockFunction:
     rows += [combined(d, f"oN{j}_", control) / d.number(f"oWm{j}") for j in form.motor_speed]
     rows += [(two.a[j] - one.a[j]) / (h * d.number(f"oJ{j}")) for j in form.jerk]
     middle = middle_speeds(form, one, two, h), [0.5 * (x + y) for x, y in zip(one.i, two.i, strict=True)]
+    there = (
+        speeds_at(form, one, two, h, part),
+        [x + part * (y - x) for x, y in zip(one.i, two.i, strict=True)],
+    )
     for j in form.inductive:
-        rows.append(voltage_row(d, form, *middle, rise, j, (two.i[j] - one.i[j]) / h))
+        rows.append(voltage_row(d, form, *there, rise, j, (two.i[j] - one.i[j]) / h))
     pressed = [(two.i[j] - one.i[j]) / (h * d.number(f"oOil{j}")) for j in form.valves]
     flowing = [combined(d, f"oN{j}_", middle[0]) + x for j, x in zip(form.valves, pressed, strict=True)]
     rows += valve_rows(d, form.valves, flowing, middle[1], signs)
@@ -249,7 +253,7 @@ def link_function(d: Derivation, form: Form) -> BlockFunction:
         d, form, one, two
     )
     cost = cost + energy_cost(d, form, one, two, h, rise)
-    return BlockFunction(d, [*one.z, *two.z, z_time, *hot], [share, *signs], cost, rows)
+    return BlockFunction(d, [*one.z, *two.z, z_time, *hot], [share, part, *signs], cost, rows)
 
 
 def motion_defects(d: Derivation, form: Form, one: Node, two: Node, h: Any, share: Any) -> list[Any]:
@@ -312,6 +316,12 @@ def resistance(d: Derivation, j: int, rise: Rise) -> Scalar:
 def middle_speeds(form: Form, one: Node, two: Node, h: Any) -> list[Any]:
     """Speeds of the joints half-way between two nodes."""
     return [0.5 * (one.v[k] + two.v[k]) + h * (one.a[k] - two.a[k]) / 8.0 for k in range(form.n)]
+
+
+def speeds_at(form: Form, one: Node, two: Node, h: Any, part: Any) -> list[Any]:
+    """Speeds of the joints after a ``part`` of the interval between two nodes."""
+    late = 0.5 * part
+    return [one.v[k] + h * part * ((1.0 - late) * one.a[k] + late * two.a[k]) for k in range(form.n)]
 
 
 def steady_slope(d: Derivation, node: Node, rise: Rise, j: int) -> Any:

@@ -26,7 +26,7 @@ from servotwin.motion.optimal.ipopt import Solution
 from servotwin.motion.optimal.result import LimitUse
 from servotwin.motion.optimal.task import Task
 from servotwin.motion.optimal.transcription import Program
-from servotwin.motion.optimal.valve_limits import Limit, force_gain, valve_limits
+from servotwin.motion.optimal.valve_limits import Limit, force_gain, valve_limits, valve_rows_used
 from servotwin.robot.robot import Robot
 
 AT_LIMIT = 0.999  # share of a limit from which it counts as active
@@ -146,7 +146,7 @@ def _uses(
     dt = np.diff(motion.t)
     out = []
     for limit in limit_list(robot, drives, program, solution, motion):
-        at = limit.share >= AT_LIMIT
+        at = _at_limit(limit)
         time = (
             float((0.5 * (at[1:].astype(float) + at[:-1]) * dt).sum())
             if at.size == motion.t.size
@@ -167,6 +167,12 @@ def _uses(
     return tuple(out)
 
 
+def _at_limit(limit: Limit) -> BoolArray:
+    """Where (N + 1,) a limit decides."""
+    share = limit.share if limit.at is None else np.maximum(limit.share, limit.at)
+    return np.asarray(share >= AT_LIMIT)
+
+
 def _active(
     program: Program, solution: Solution, robot: Robot, drives: DriveModel, motion: Motion
 ) -> tuple[tuple[str, ...], ...]:
@@ -174,7 +180,7 @@ def _active(
     names: list[list[str]] = [[] for _ in motion.t]
     for limit in limit_list(robot, drives, program, solution, motion):
         if limit.share.size == motion.t.size:
-            for k in np.flatnonzero(limit.share >= AT_LIMIT):
+            for k in np.flatnonzero(_at_limit(limit)):
                 names[k].append(f"{limit.what} {limit.who}")
         elif limit.share.max() >= AT_LIMIT:
             for entry in names:
@@ -187,9 +193,9 @@ def limit_list(
 ) -> list[Limit]:
     """All limits that count, in the order of motors, joints, tool and supply."""
     n, table = program.form.n, program.table
-    free = program.low < program.high  # what is given has no price
-    bound = program.nodes(np.where(free, solution.mult_low + solution.mult_high, 0.0)).sum(axis=0)
-    top = program.nodes(program.high).max(axis=0)
+    free = program.low < program.high
+    top = np.maximum(program.nodes(program.high), -program.nodes(program.low)).max(axis=0)
+    bound = _bound_prices(program, solution, top)
     given, most = program.nodes((~free).astype(float)) > 0.0, program.nodes(program.high) * program.scales()
     out: list[Limit] = []
     for j, name in enumerate(drives.names):
@@ -197,8 +203,11 @@ def limit_list(
         if math.isfinite(value):
             what, unit = drives.effort(j)
             share = np.abs(motion.i[:, j]) / np.where(given[:, 3 * n + j], value, most[:, 3 * n + j])
+            if drives.valve[j]:
+                share, value = drives.share(j, motion.i[:, j])
             gain = float(bound[3 * n + j]) / table[f"oZsi{j}"] + force_gain(drives, program, solution, j)
-            out.append(Limit(what, name, value, unit, share, gain))
+            at = valve_rows_used(drives, program, solution, j)
+            out.append(Limit(what, name, value, unit, share, gain, at))
     out += _voltages(drives, program, solution, motion)
     out += valve_limits(drives, program, solution, motion)
     out += _temperatures(drives, program, solution)
@@ -206,6 +215,21 @@ def limit_list(
         out += _joint_limits(robot, program, solution, motion, k, name, bound, top)
     out += _row_limits(robot, drives, program, solution)
     return out + bus_limits(program, solution, table["oP"])
+
+
+def _bound_prices(program: Program, solution: Solution, top: Array) -> Array:
+    """Multipliers of the bounds of a node's variables, all nodes together (width,); what is given has no price.
+
+    Nor has a bound of speed that only keeps a motor from turning against its sign, below the limit ``top`` (width,).
+    """
+    n, free = program.form.n, program.nodes(program.low) < program.nodes(program.high)
+    total = np.zeros(program.form.width)
+    for bounds, values in ((program.low, solution.mult_low), (program.high, solution.mult_high)):
+        price = np.where(free, program.nodes(values), 0.0)
+        limit = np.abs(program.nodes(bounds)[:, n : 2 * n]) > 0.5 * top[n : 2 * n]
+        price[:, n : 2 * n] = np.where(limit, price[:, n : 2 * n], 0.0)
+        total += price.sum(axis=0)
+    return total
 
 
 def bus_limits(program: RowProgram, solution: Solution, scale: float) -> list[Limit]:

@@ -8,18 +8,21 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from servotwin.mechanism.model import Array
+from servotwin.mechanism.model import Array, BoolArray
 from servotwin.motion.limits import MotionLimits
 from servotwin.motion.optimal.between_nodes import Motion, excess_currents, motion_of
 from servotwin.motion.optimal.dense_check import dense_check, sampled
 from servotwin.motion.optimal.detours import detours
 from servotwin.motion.optimal.drive_model import DriveModel
+from servotwin.motion.optimal.finer_mesh import carried
 from servotwin.motion.optimal.friction_signs import (
     CLEAR,
     SHARP_SMOOTH,
     against,
     has_signs,
+    held_back,
     known_signs,
+    slow_speeds,
     without_wrong,
 )
 from servotwin.motion.optimal.guess import Guess, refined_guess, split_mesh, straight_guess
@@ -45,6 +48,8 @@ MOST_NODES = 2  # times the intervals of a task
 ROUNDER = (0.2, 0.1, 0.05, 0.02, 0.01, 0.005)  # m, edges of regions before they are sharp
 ROUND_OPTIONS: Options = {"mu_init": 1e-4}
 WARM_OPTIONS: Options = {"mu_init": 1e-5}
+COARSE = 1e-5  # tolerance of solutions that only show what the next one needs
+FINAL_OPTIONS: Options = {"mu_init": 1e-6}  # after a coarse solution of the same program
 NARROW = ROUNDER[3:]  # the same of motions that begin beside a region
 BESIDE_OPTIONS: Options = {"mu_init": 1e-3}
 FREE_OPTIONS: Options = {"mu_init": 1e-2}
@@ -58,7 +63,10 @@ TRIES: tuple[tuple[Options, float], ...] = (
 
 @dataclass(frozen=True, eq=False)
 class MotionProblem:
-    """What is asked: robot, its motors and limits, the task, both ends (n,), and who is told of the progress."""
+    """What is asked: robot, its motors and limits, the task, both ends (n,), and who is told of the progress.
+
+    ``coarse``: solutions need not be solved to the end.
+    """
 
     robot: Robot
     drives: DriveModel
@@ -66,6 +74,7 @@ class MotionProblem:
     task: Task
     ends: tuple[Array, Array]
     progress: Callable[[int, float], None] | None = None
+    coarse: bool = False
 
     def program(self, guess: Guess, rounded: float = ROUNDED) -> Program:
         """The program that starts at a guess, with edges of regions rounded by ``rounded`` [m]."""
@@ -73,6 +82,9 @@ class MotionProblem:
 
     def solved(self, program: Program, x0: Array, options: Options, warm: Solution | None = None) -> Solution:
         """The solution from x0, clipped to the bounds; ``warm``: one whose multipliers are near."""
+        # With limits of the bus a coarse solution leads to another of many local optima.
+        if self.coarse and not np.isfinite(self.task.bus_power).any():
+            options = {**options, "tol": COARSE}
         return solve_program(program, np.clip(x0, program.low, program.high), options, self.progress, warm)
 
 
@@ -81,6 +93,9 @@ def solve_motion(p: MotionProblem, guess: Guess, warm: bool = False) -> tuple[Pr
 
     ``warm``: the guess is near the solution.
     """
+    free = _free_motion(p, guess, warm)
+    if free is not None:
+        return free
     first = _solved_from(p, guess, warm)
     if not p.task.keep_out or _clear(p, *first) or first[1].status == STOPPED:
         return first
@@ -89,23 +104,50 @@ def solve_motion(p: MotionProblem, guess: Guess, warm: bool = False) -> tuple[Pr
         bent = straight_guess(
             p.robot, p.drives, p.limits, p.ends, guess.mesh, p.task.duration, guess.power, via
         )
-        found = _finished(p, bent, *_first_solved(p, _round_starts(p, bent)))
+        coarse = replace(p, coarse=True)
+        found = _finished(p, bent, *_first_solved(coarse, _round_starts(coarse, bent)))
         if _clear(p, *found) and (best is None or found[1].objective * found[0].objective_scale < best[0]):
             best = found[1].objective * found[0].objective_scale, *found
     return first if best is None else best[1:]
 
 
+def _free_motion(p: MotionProblem, guess: Guess, warm: bool) -> tuple[Program, Solution] | None:
+    """The motion without regions and limits of the bus where it keeps them all the same; None if it does not."""
+    if not p.task.keep_out and not np.isfinite(p.task.bus_power).any():
+        return None
+    task = replace(p.task, keep_out=(), bus_power=(-math.inf, math.inf))
+    answer = _solved_from(replace(p, task=task), guess, warm)
+    return answer if answer[1].status == STOPPED or _clear(p, *answer) else None
+
+
 def _solved_from(p: MotionProblem, guess: Guess, warm: bool) -> tuple[Program, Solution]:
-    return _finished(p, guess, *_first_solved(p, _starts(p, guess, warm)))
+    coarse = replace(p, coarse=True)
+    return _finished(p, guess, *_first_solved(coarse, _starts(coarse, guess, warm)))
 
 
 def _finished(
     p: MotionProblem, guess: Guess, program: Program, solution: Solution
 ) -> tuple[Program, Solution]:
-    """A first solution with the signs of friction, room between nodes and a finer mesh where it needs them."""
-    guess, program, solution = _signed(p, guess, program, solution)
-    guess, program, solution = _settled(p, guess, program, solution)
-    return _refined(p, guess, program, solution)
+    """A coarse solution with the signs of friction, room between nodes and a finer mesh where it needs them."""
+    return _refined(p, *_settled(p, *_exact(p, guess, program, solution)))[1:]
+
+
+def _exact(
+    p: MotionProblem, guess: Guess, program: Program, solution: Solution
+) -> tuple[Guess, Program, Solution]:
+    """From a coarse solution: signs of friction from others of that kind, the last of them solved to the end."""
+    return _signed(p, *_to_the_end(p, *_signed(replace(p, coarse=True), guess, program, solution)))
+
+
+def _to_the_end(
+    p: MotionProblem, guess: Guess, program: Program, solution: Solution
+) -> tuple[Guess, Program, Solution]:
+    """A coarse solution solved to the end; itself, which is as good as IPOPT would accept, where that fails."""
+    if not solution.solved:
+        return guess, program, solution
+    answer = p.solved(program, solution.x, FINAL_OPTIONS, solution)
+    kept = answer if answer.solved or answer.status == STOPPED else solution
+    return guess, program, replace(kept, iterations=solution.iterations + answer.iterations)
 
 
 def _signed(
@@ -118,8 +160,9 @@ def _signed(
             return found
         w = motion_of(program, solution.x).v @ p.drives.N.T
         if guess.smooth != SHARP_SMOOTH:
-            signs = known_signs(w, CLEAR * program.eps, held_motors(p.drives, p.task))
-        elif not (wrong := against(w, guess.signs, program.eps)).any():
+            held = held_motors(p.drives, p.task)
+            signs = known_signs(w, CLEAR * program.eps, held, p.drives.valve)
+        elif not (wrong := _wrong_signs(p, program, solution, w)).any():
             return guess, program, solution
         else:
             signs = without_wrong(guess.signs, wrong, whole=k == SIGNED - 1)
@@ -128,6 +171,14 @@ def _signed(
         answer = p.solved(program, solution.x, WARM_OPTIONS, solution)
         solution = replace(answer, iterations=solution.iterations + answer.iterations)
     return (guess, program, solution) if solution.solved else found
+
+
+def _wrong_signs(p: MotionProblem, program: Program, solution: Solution, w: Array) -> BoolArray:
+    """Where (N + 1, m) motors with speeds w turn against their signs, or would if they were let."""
+    n = program.form.n
+    slow = slow_speeds(p.drives, program.eps, program.scales()[n : 2 * n])
+    prices = (program.nodes(x)[:, n : 2 * n] for x in (solution.mult_low, solution.mult_high))
+    return against(w, program.signs, program.eps) | held_back(p.drives, program.signs, slow, *prices)
 
 
 def _first_solved(p: MotionProblem, starts: Iterator[Start]) -> tuple[Program, Solution]:
@@ -146,12 +197,12 @@ def _first_solved(p: MotionProblem, starts: Iterator[Start]) -> tuple[Program, S
 
 
 def _clear(p: MotionProblem, program: Program, solution: Solution) -> bool:
-    """Whether a motion is solved and passes through no region, between nodes either."""
+    """Whether a motion is solved, passes through no region and keeps the limits of the bus, between nodes too."""
     if not solution.solved:
         return False
     samples = sampled(p.robot, p.drives, program, motion_of(program, solution.x))
     found = dense_check(p.robot, p.drives, p.limits, p.task, samples)
-    return not any(x.place and x.over.any() for x in found)
+    return not any((x.place or x.who == "bus") and x.over.any() for x in found)
 
 
 def _round_starts(p: MotionProblem, guess: Guess) -> Iterator[Start]:
@@ -174,6 +225,8 @@ def _starts(p: MotionProblem, guess: Guess, warm: bool) -> Iterator[Start]:
         free = _free_start(p, guess)
         if free is not None:
             yield guess, free, False, FREE_OPTIONS
+    if p.drives.valve.any() and not warm:
+        yield _one_way(p, guess), None, False, {}
     for options, slower in TRIES:
         yield (
             guess if slower == 1.0 or p.task.duration is not None else _slowed(guess, slower),
@@ -181,6 +234,18 @@ def _starts(p: MotionProblem, guess: Guess, warm: bool) -> Iterator[Start]:
             False,
             options,
         )
+
+
+def _one_way(p: MotionProblem, guess: Guess) -> Guess:
+    """A guess whose servovalves are known to move as on the straight line.
+
+    Pistons brake less than they hold at rest, so an unknown way parts the motions of heavy loads.
+    """
+    way = np.sign(p.drives.N @ (p.ends[1] - p.ends[0]))
+    signs = np.where(p.drives.valve, way, guess.signs)
+    if held_motors(p.drives, p.task).any():
+        signs[[0, -1]] = guess.signs[[0, -1]]
+    return replace(guess, signs=signs)
 
 
 def _free_start(p: MotionProblem, guess: Guess) -> Solution | None:
@@ -193,7 +258,7 @@ def _free_start(p: MotionProblem, guess: Guess) -> Solution | None:
 
 def _refined(
     p: MotionProblem, guess: Guess, program: Program, solution: Solution
-) -> tuple[Program, Solution]:
+) -> tuple[Guess, Program, Solution]:
     """The solution on a mesh that is finer wherever the motion exceeds a limit between nodes, for some rounds."""
     for _ in range(FINER):
         if not solution.solved or program.mesh.size > MOST_NODES * p.task.intervals:
@@ -205,12 +270,13 @@ def _refined(
             break
         guess = refined_guess(guess, motion, program.room(p.drives.current), split_mesh(program.mesh, over))
         then = p.program(guess)
-        answer = p.solved(then, then.x0, ROUND_OPTIONS)
+        near = carried(solution, program, then)
+        answer = replace(p, coarse=True).solved(then, then.x0, WARM_OPTIONS, near)
         answer = replace(answer, iterations=solution.iterations + answer.iterations)
         if not answer.solved:
             break
-        guess, program, solution = _signed(p, guess, then, answer)
-    return program, solution
+        guess, program, solution = _exact(p, guess, then, answer)
+    return guess, program, solution
 
 
 def _rounded_start(

@@ -30,6 +30,7 @@ from servotwin.motion.optimal.transcription import Program
 
 RELAX = float(OPTIONS["bound_relax_factor"])
 MU = float(OPTIONS["mu_init"])  # barrier to begin with
+TOL = float(OPTIONS["tol"])
 WARM_PUSH = 1e-5
 MOST = 150  # iterations before IPOPT takes over
 
@@ -46,9 +47,9 @@ def solve_program(
     With IPOPT and its ``options`` where the program has other equations or that fails. Whatever a method says, its
     answer is looked at anew: what is open is not solved.
     """
-    if fits(program) and set(options) <= {"mu_init"}:
-        mu = float(options.get("mu_init", MU))
-        answer = verified(program, solve_structured(program, x0, mu, warm, progress))
+    if fits(program) and set(options) <= {"mu_init", "tol"}:
+        mu, tol = float(options.get("mu_init", MU)), float(options.get("tol", TOL))
+        answer = verified(program, solve_structured(program, x0, mu, warm, progress, tol))
         if answer.solved or answer.status == STOPPED:
             return answer
     return verified(program, solve_nlp(program.nlp, x0, program.low, program.high, options, progress))
@@ -60,17 +61,20 @@ def solve_structured(
     mu: float,
     warm: Solution | None = None,
     progress: Callable[[int, float], None] | None = None,
+    tol: float = TOL,
 ) -> Solution:
-    """Solve from x0 with barrier ``mu`` to begin with, and with the multipliers of a ``warm`` solution."""
+    """Solve from x0 with barrier ``mu`` to begin with, and with the multipliers of a ``warm`` solution.
+
+    ``tol``: of the scaled error; where it is coarse, products of multipliers and distances may be as large.
+    """
     nlp = program.nlp
     stages, kept = _stages(program)
     low, high = np.concatenate(nlp.low), np.concatenate(nlp.high)
     fixed, equation = program.low == program.high, low == high
     relaxed = [_relaxed(program.low, -1.0, fixed), _relaxed(program.high, 1.0, fixed)]
     rows = [_relaxed(low, -1.0, equation), _relaxed(high, 1.0, equation)]
-    tolerances = np.array(
-        [float(OPTIONS[k]) for k in ("tol", "constr_viol_tol", "dual_inf_tol", "compl_inf_tol")]
-    )
+    others = [float(OPTIONS[k]) for k in ("constr_viol_tol", "dual_inf_tol", "compl_inf_tol")]
+    tolerances = np.array([tol, others[0], others[1], max(others[2], tol)])
     n, m = nlp.n, nlp.m
     problem = Problem(
         stages, n, m, relaxed[0], relaxed[1], fixed.view(np.uint8), rows[0], rows[1], equation.view(np.uint8),

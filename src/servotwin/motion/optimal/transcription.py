@@ -18,7 +18,13 @@ from servotwin.mechanism.model import Array, BoolArray
 from servotwin.motion.limits import MotionLimits
 from servotwin.motion.optimal.block_nlp import BlockCode, BlockFunction, BlockNlp, compile_block
 from servotwin.motion.optimal.drive_model import DriveModel
-from servotwin.motion.optimal.friction_signs import SHARP_SMOOTH, interval_signs
+from servotwin.motion.optimal.friction_signs import (
+    SHARP_SMOOTH,
+    bound_signs,
+    end_currents,
+    interval_signs,
+    slow_speeds,
+)
 from servotwin.motion.optimal.guess import Guess
 from servotwin.motion.optimal.heat_problem import heat_function, rest_heat_function
 from servotwin.motion.optimal.point_problem import (
@@ -36,8 +42,10 @@ SOFT = 0.01  # of the largest torque: within it a gear changes its direction of 
 ROUNDED = 2e-3  # m; edges of regions are rounded by this
 GUESSED = 0.5  # a motion's own steps, of those of the guess
 GRADED = 4  # intervals at either end, each twice as long as the one before it
-TIE_BREAK = 0.01  # weight of the accelerations beside the time: decides what time leaves open
-IDLE = 1e6  # times that, of axes that have nowhere to go and help no other one
+OUTERMOST = 1  # of them
+TIE_BREAK = 1e-3  # weight of the accelerations beside the time: decides what time leaves open
+BUS_TIE_BREAK = 0.01  # the same with limits of the bus, whose programs are not convex
+IDLE = 1e7  # times that, of axes that have nowhere to go and help no other one
 SLOWEST = 50.0  # times the guess
 USUAL_POWER = 100.0  # W; scale of the bus where its only limit is zero
 
@@ -49,6 +57,7 @@ class Program:
     ``mesh`` (N + 1,): nodes as parts of the duration. ``rows``: for every group of rows, by name, the first row, its
     stride from block to block, the number of blocks and who each column belongs to. ``signs`` (N + 1, m): which way
     motors turn, 0 where that is not known; ``eps`` (m,) [rad/s]: below it a motor counts as about to turn back.
+    ``ends``: the outermost intervals (N,), whose voltage is bounded at their ends, and all in which currents build up.
     """
 
     form: Form
@@ -62,6 +71,7 @@ class Program:
     rows: Rows
     signs: Array
     eps: Array
+    ends: tuple[BoolArray, BoolArray]
 
     @property
     def T_index(self) -> int:
@@ -102,6 +112,12 @@ def mesh_of(intervals: int, graded: bool) -> Array:
         lengths[:GRADED], lengths[-GRADED:] = ramp, ramp[::-1]
     nodes = np.concatenate([[0.0], np.cumsum(lengths)])
     return np.asarray(nodes / nodes[-1])
+
+
+def at_ends(mesh: Array, task: Task, count: int) -> BoolArray:
+    """Which intervals (N,) are among the first or last ``count`` of a graded mesh, or were cut out of them."""
+    middle, edge = 0.5 * (mesh[1:] + mesh[:-1]), mesh_of(task.intervals, graded=True)[count]
+    return np.asarray(np.minimum(middle, 1.0 - middle) < edge)
 
 
 def form_of(robot: Robot, drives: DriveModel, limits: MotionLimits, task: Task, step: float) -> Form:
@@ -195,7 +211,9 @@ def transcribe(
     names, low, high = _link_bounds(robot, drives, limits, task, form)
     tail = np.broadcast_to(T + np.arange(1 + heated), (count - 1, 1 + heated))
     link = np.hstack([node[:-1], node[1:], tail])
-    between = np.hstack([np.diff(mesh)[:, None], interval_signs(guess.signs)])
+    # Of an interval, where its voltage is bounded: while a current builds up, it is largest at the end.
+    part = np.where(at_ends(mesh, task, OUTERMOST), 1.0, 0.5)
+    between = np.hstack([np.diff(mesh)[:, None], part[:, None], interval_signs(guess.signs)])
     first = nlp.add(code("link", link_function), link, between, low, high)
     _note(rows, first, len(low), count - 1, names)
     if heated:
@@ -205,7 +223,7 @@ def transcribe(
     eps = np.array([table[f"oEps{j}"] for j in range(form.m)]) * (SHARP_SMOOTH / guess.smooth)
     return Program(
         form, nlp, _start(form, table, guess, x_low, x_high), x_low, x_high, mesh, table, scale, rows,
-        guess.signs, eps,
+        guess.signs, eps, (at_ends(mesh, task, OUTERMOST), at_ends(mesh, task, GRADED)),
     )  # fmt: skip
 
 
@@ -293,7 +311,8 @@ def _weights(table: dict[str, float], task: Task, guess: Guess) -> float:
     both = task.objective != "copper"
     scale = time * guess.T + energy * max(copper + (abs(work) if both else 0.0), 1e-9)
     table["oWt"] = time * guess.T / scale
-    table["oWr"] = TIE_BREAK if task.objective == "time" and not energy else 0.0
+    tie_break = BUS_TIE_BREAK if np.isfinite(task.bus_power).any() else TIE_BREAK
+    table["oWr"] = tie_break if task.objective == "time" and not energy else 0.0
     table["oWc"], table["oWw"] = energy / scale, (energy if both else 0.0) / scale
     return scale
 
@@ -400,9 +419,12 @@ def _variable_bounds(
         held_by = held_motors(drives, task)
         if form.jerk and not held_by.any():  # where currents are held, this follows
             low[k, 2 * n + np.array(form.jerk)] = high[k, 2 * n + np.array(form.jerk)] = 0.0
-        held = guess.holding(k) / guess.i_scale
+        soft = np.array([table[f"oSoft{j}"] for j in range(m)])
+        held = end_currents(drives, guess.holding(k), guess.signs[k], soft) / guess.i_scale
         for j in np.flatnonzero(held_by):
             low[k, 3 * n + j] = high[k, 3 * n + j] = held[j]
+    eps = np.array([table[f"oEps{j}"] for j in range(m)])
+    bound_signs(drives, guess.signs, slow_speeds(drives, eps, guess.v_scale), low[:, n:], high[:, n:])
     longest = min(task.longest, SLOWEST * guess.T) / guess.T
     time = (longest * 1e-4, longest) if task.duration is None else (task.duration / guess.T,) * 2
     hottest = np.array([1.0 - guess.ripple[j] / drives.rise[j] for j in form.heated])

@@ -16,7 +16,10 @@ from servotwin.motion.optimal.transcription import Rows
 
 @dataclass(frozen=True, eq=False)
 class Limit:
-    """One limit of all instants: name, owner, value, unit, shares used (N + 1,), gain per unit (scaled objective)."""
+    """One limit of all instants: name, owner, value, unit, shares used (N + 1,), gain per unit (scaled objective).
+
+    ``at`` (N + 1,): where it decides, if its share alone does not say so.
+    """
 
     what: str
     who: str
@@ -24,6 +27,7 @@ class Limit:
     unit: str
     share: Array
     gain: float
+    at: Array | None = None
 
 
 class ValveProgram(Protocol):
@@ -105,3 +109,16 @@ def force_gain(drives: DriveModel, program: ValveProgram, solution: Solution, j:
             price = _valve_prices(drives, program, solution, group, j)
             total += float(np.maximum(price, 0.0).sum()) / float(getattr(drives.valves, way)[j])
     return total
+
+
+def valve_rows_used(drives: DriveModel, program: ValveProgram, solution: Solution, j: int) -> Array | None:
+    """Parts (N + 1,) of the force that a valve leaves at its speed; None where it does not count."""
+    if j not in program.form.valves:
+        return None
+    used = np.zeros(program.mesh.size)
+    for way, _ in WAYS:
+        for group in (f"valve {way}", f"valve {way} between"):
+            column = program.rows[group][3].index(drives.names[j])
+            values = program.row_values(group, solution.g)[:, column]
+            used[: values.size] = np.maximum(used[: values.size], values)
+    return used

@@ -25,24 +25,25 @@ def column(*values: float) -> np.ndarray:
     return np.array(values, dtype=float)[:, None]
 
 
-def test_motor_from_rest_turns_as_it_will_and_a_held_one_sticks_at_the_ends():
+def test_motor_from_rest_turns_as_it_will_and_a_held_one_sticks_at_the_start():
     w = column(0.0, 0.05, 1.0, 0.05, 0.0)
-    np.testing.assert_array_equal(known_signs(w, SLOW, FREE), column(1, 1, 1, 1, 1))
-    np.testing.assert_array_equal(known_signs(w, SLOW, HELD), column(0, 1, 1, 1, 0))
+    np.testing.assert_array_equal(known_signs(w, SLOW, FREE, FREE), column(1, 1, 1, 1, 1))
+    np.testing.assert_array_equal(known_signs(w, SLOW, HELD, FREE), column(0, 1, 1, 1, 1))
+    np.testing.assert_array_equal(known_signs(w, SLOW, HELD, HELD), column(0, 1, 1, 1, 0))
 
 
 def test_sign_is_unknown_beside_a_reversal_and_where_a_slow_start_goes_the_other_way():
     w = column(0.0, -0.05, 1.0, 0.05, -0.05, -1.0, -0.05, 0.0)
-    np.testing.assert_array_equal(known_signs(w, SLOW, FREE), column(0, 0, 1, 0, 0, -1, -1, -1))
+    np.testing.assert_array_equal(known_signs(w, SLOW, FREE, FREE), column(0, 0, 1, 0, 0, -1, -1, -1))
 
 
 def test_motor_that_never_turns_has_no_sign():
-    np.testing.assert_array_equal(known_signs(np.zeros((4, 1)), SLOW, FREE), np.zeros((4, 1)))
+    np.testing.assert_array_equal(known_signs(np.zeros((4, 1)), SLOW, FREE, FREE), np.zeros((4, 1)))
 
 
 def test_clear_speed_at_a_free_end_has_its_sign():
     w = column(1.0, 1.0, -1.0, -1.0)
-    np.testing.assert_array_equal(known_signs(w, SLOW, FREE), column(1, 1, -1, -1))
+    np.testing.assert_array_equal(known_signs(w, SLOW, FREE, FREE), column(1, 1, -1, -1))
 
 
 def test_wrong_signs_are_dropped_with_their_neighbours_or_for_the_whole_motor():
@@ -78,3 +79,19 @@ def test_currents_with_sharp_friction_stay_within_their_limits_at_all_instants(s
     share = np.abs(currents(robot, drives, q, qd, qdd)) / drives.current
     assert share.max() < 1.001
     assert not motion.notes
+
+
+@pytest.mark.skipif(not available(), reason="casadi is not installed")
+def test_voltage_of_the_last_interval_counts_the_friction_of_motors_that_come_to_rest():
+    """Mean voltage from the currents that the motion needs with sharp friction, at the last instants as well."""
+    robot = st.load_robot("puma560")
+    drives = drive_model(robot, read_description("puma560", {}))
+    start = [1.69881558, 0.71706209, -1.44451712, -1.5535521, 0.67708324, 0.71587101]
+    goal = [2.76132721, 0.22787685, 0.70573232, -1.44905961, 0.90313349, 0.0095452]
+    motion = st.optimise_motion("puma560", start, goal)
+    ends = motion.t[[-2, -1]] - np.array([0.0, 1e-9])
+    i = currents(robot, drives, *motion.sample(ends))
+    w = motion.sample(np.array([ends.mean()]))[1][0] @ drives.N.T
+    R, step = drives.R + drives.R_bridge, ends[1] - ends[0]
+    voltage = R * i.mean(axis=0) + drives.K_b * w + drives.L * np.diff(i, axis=0)[0] / step
+    assert (np.abs(voltage) / drives.voltage).max() < 1.001

@@ -133,6 +133,33 @@ def test_force_gain_is_what_more_pressure_buys(tmp_path):
     assert gain == pytest.approx(slope, rel=0.05)
 
 
+@pytest.mark.parametrize("mass", [100.0, 118.0, 130.0])
+def test_load_that_a_moving_piston_cannot_hold_back_is_lifted(tmp_path, mass):
+    """Heavier than the force that brakes downwards; it rises nearly at the speed where m g = F_+ - c v^2."""
+    text = CYLINDER.format(supply=CONSTANT).replace("axis: [1, 0, 0]", "axis: [0, 0, 1]")
+    path = tmp_path / "lift.yaml"
+    path.write_text(text.replace("mass: 400 kg", f"mass: {mass} kg"))
+    F, c = A_A * P_S - A_B * P_T, (A_A**3 + A_B**3) / (FLOW / math.sqrt(DROP / 2.0)) ** 2
+    down = (P_S - P_T) * (A_A**3 + A_B**3) / A_A**2 - (A_B * P_S - A_A * P_T)
+    assert down < mass * 9.81 < F
+    motion = optimise_motion(path, [0.05], [0.05 + STROKE])
+    steady = STROKE / math.sqrt((F - mass * 9.81) / c)
+    assert steady < motion.duration < 1.1 * steady
+    (use,) = [use for use in motion.limits if use.what == "force"]
+    assert use.value == pytest.approx(F)
+    assert use.peak == pytest.approx(motion.current.max() / F)
+    assert use.active > 0.8  # at what the valve leaves at its speed
+    assert "force A" in motion.active[motion.t.size // 2]
+
+
+def test_refused_load_names_the_force_of_its_direction(tmp_path):
+    text = CYLINDER.format(supply=CONSTANT).replace("axis: [1, 0, 0]", "axis: [0, 0, 1]")
+    path = tmp_path / "lift.yaml"
+    path.write_text(text)
+    with pytest.raises(InputError, match=f"it has {A_A * P_S - A_B * P_T:.4g} N"):
+        optimise_motion(path, [0.05], [0.05 + STROKE])
+
+
 def test_reserve_leaves_flow_to_the_controller(tmp_path):
     """With a tenth in reserve the valve opens nine tenths, and that is the limit that is shown."""
     motion = cylinder(tmp_path, reserve=0.1)

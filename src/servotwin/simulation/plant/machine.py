@@ -285,6 +285,9 @@ def attach_drives(machine: Machine) -> None:
     world["dc"]["joint_K"][:m], world["viscous"][:m] = ratio * motors["K"], ratio**2 * motors["f"]
     world["dc"]["decay"][:m] = (motors["R"] + motors["R_bridge"]) * slope
     world["dc"]["emf_rate"][:m] = motors["K"] * slope
+    stiff = np.flatnonzero(motors["flexible"] < 0)
+    world["elastic_window"]["stiff_count"] = len(stiff)
+    world["elastic_window"]["stiff"][: len(stiff)] = stiff
     world["inverse_ratio"][:m] = 1.0 / np.where(ratio != 0.0, ratio, 1.0)
     world["dc"]["joint_emf_rate"][:m] = motors["K"] * ratio * slope
 

@@ -20,6 +20,7 @@ from servotwin.simulation.plant.rates import constrained_arm
 from servotwin.simulation.windows.choice import Window
 from servotwin.simulation.windows.dc_friction_window import dc_friction_window
 from servotwin.simulation.windows.dc_window import dc_window
+from servotwin.simulation.windows.elastic_window import elastic_window
 from servotwin.simulation.windows.general_window import general_window
 from servotwin.simulation.windows.pmsm_window import pmsm_window
 
@@ -31,6 +32,7 @@ PIECES: dict[str, Callback] = {
     "dc": dc_window,
     "dc_friction": dc_friction_window,
     "pmsm": pmsm_window,
+    "elastic": elastic_window,
     "generated_rk4": generated_rk4,
     "dead_time_pattern": dead_time_pattern,
     "event_steps": event_steps,
@@ -48,6 +50,7 @@ WEIGHTS = {
     "dc": 0.55,
     "dc_friction": 0.65,
     "pmsm": 0.65,
+    "elastic": 0.8,
     "general": 0.35,
     "constrained_arm": 0.35,
     "change_modes": 0.14,

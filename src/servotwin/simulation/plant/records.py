@@ -220,6 +220,48 @@ PMSM_WINDOW = _record(
     peak=(MAX_JOINTS, 2),  # largest current and torque
 )
 
+# Robots with elastic gears (``elastic_window`` has the equations). Motors behind stiff gears: their number and list.
+ELASTIC_WINDOW = _record(
+    "stiff_count events",  # events: of the present window
+    "per_last",  # 1 / S of the window before
+    stiff=("i", _JOINTS),
+    place=("i", _JOINTS),  # interval of its bridge that a motor is in
+    drift=_JOINTS,  # accelerations of the joints without the torques of motors behind stiff gears, and their rate
+    drift_rate=_JOINTS,
+    drift_last=_JOINTS,  # the same a window before
+    rate_last=_JOINTS,
+    gain=_SQUARE,  # acceleration of joint i per torque of motor k behind a stiff gear, as computed last, and its rate
+    gain_last=_SQUARE,
+    gain_rate=_SQUARE,
+    B=_SQUARE,  # the same at the motors
+    begins=_JOINTS,  # torques of the springs when the window began
+    load=(MAX_JOINTS, 2),  # acceleration and jerk of the joints in the window
+    torque_line=(MAX_JOINTS, 3),  # what the arm gets at each motor, by powers of time
+    passed=(MAX_JOINTS, 2),  # its impulse and moment
+    theta=_JOINTS,  # motors in the window and at its end
+    w=_JOINTS,
+    i=_JOINTS,
+    i_q=_JOINTS,
+    cos=_JOINTS,
+    sin=_JOINTS,
+    impulse=_JOINTS,  # integrals of the window: torque, i^2, energy, i_q, work of friction and of dampers
+    square=_JOINTS,
+    electric=_JOINTS,
+    charge=_JOINTS,
+    friction=_JOINTS,
+    gear=_JOINTS,
+    joint_friction=_JOINTS,
+    peak=(MAX_JOINTS, 2),  # largest squared current, largest torque
+    # motors behind stiff gears in an interval: friction and its slope, speed at its end; torques less friction and
+    # accelerations at its beginning, their rates, impulses, moments, and at its end; what the windings did
+    rubbing=_JOINTS,
+    slope=_JOINTS,
+    w_end=_JOINTS,
+    torque=(MAX_JOINTS, 5),
+    motion=(MAX_JOINTS, 5),
+    got=(MAX_JOINTS, 9),
+)
+
 # Settings stand at the top; they do not change once a machine is built.
 WORLD = _record(
     # sizes and places in the state; diagonal: every motor has a joint of its own; separate: also stiff and without loss
@@ -253,6 +295,7 @@ WORLD = _record(
     general=GENERAL,
     dc=DC_WINDOW,
     pmsm=PMSM_WINDOW,
+    elastic_window=ELASTIC_WINDOW,
     generated=_record(buffers=(2, step_buffer_size(MAX_JOINTS))),  # before and after a step of generated RK4
 )
 

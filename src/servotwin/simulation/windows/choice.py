@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from servotwin.simulation.plant.machine import Machine
 
 LEAST_DECAY = 0.015  # of a current within its period, for the DC windows
+MOST_TURN = 0.25  # rad by which a rotor swings against its gear in a current period, for the window of elastic gears
 
 
 class Method(IntEnum):
@@ -48,6 +49,7 @@ class Window(IntEnum):
     DC = 3  # fast method in one pass: DC motors
     DC_FRICTION = 4  # the same with dry friction
     PMSM = 5  # fast method in one pass: synchronous motors
+    ELASTIC = 6  # fast method, every motor through its own edges and events: elastic gears
 
 
 FIRST_FAST = int(Window.GENERAL)  # from here on the currents are exact and the arm gets torque lines
@@ -98,7 +100,7 @@ def usual_window(machine: Machine) -> Window:
             return Window.PMSM
         if fits_dc_window(machine) and decays(machine):
             return Window.DC if linear else Window.DC_FRICTION
-        return Window.GENERAL
+        return Window.ELASTIC if fits_elastic_window(machine) else Window.GENERAL
     generated = world["method"] == Method.RK4 and linear and fits_dc_window(machine)
     return Window.GENERATED_RK4 if generated else Window.EVENT_STEPS
 
@@ -113,6 +115,29 @@ def fits_pmsm_window(machine: Machine) -> bool:
     world = machine.world[0]
     stiff = world["diagonal"] and world["elastic"] == 0 and world["n_x"] == world["n"]
     return bool(stiff) and connected(machine, PMSM)
+
+
+def fits_elastic_window(machine: Machine) -> bool:
+    """Whether DC and synchronous motors, connected, have gears of their own without loss and play, some of them elastic.
+
+    Joints may not stick by themselves, and gears swing slowly enough for a few terms of a power series.
+    """
+    world, motors, stops = machine.world[0], machine.motors, machine.stops
+    if not (world["diagonal"] and world["n_x"] == world["n"] and world["elastic"] > 0):
+        return False
+    period = machine.servo.servo["T_current"][0]
+    elastic = motors["flexible"] >= 0
+    stiffness = motors["stiffness"] + motors["added_1"] + motors["added_2"]
+    turn = np.sqrt(np.where(elastic, stiffness / motors["J"], 0.0)) * period
+    damped = np.where(elastic, motors["damping"] / motors["J"], 0.0) * period
+    return bool(
+        np.isin(motors["kind"], (DC.code, PMSM.code)).all()
+        and not motors["open"].any()
+        and (motors["eta"] >= 1.0).all()
+        and (motors["half_play"] == 0.0).all()
+        and (stops["mode"] == FREE).all()
+        and max(turn.max(), damped.max()) <= MOST_TURN
+    )
 
 
 def connected(machine: Machine, kind: ActuatorKind) -> bool:

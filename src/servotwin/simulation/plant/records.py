@@ -252,10 +252,9 @@ ELASTIC_WINDOW = _record(
     gear=_JOINTS,
     joint_friction=_JOINTS,
     peak=(MAX_JOINTS, 2),  # largest squared current, largest torque
-    # motors behind stiff gears in an interval: friction and its slope, speed at its end; torques less friction and
-    # accelerations at its beginning, their rates, impulses, moments, and at its end; what the windings did
-    rubbing=_JOINTS,
-    slope=_JOINTS,
+    # motors behind stiff gears in an interval: friction and its derivatives, speed at its end; torques less friction
+    # and accelerations at its beginning, their rates, impulses, moments, and at its end; what the windings did
+    rubbing=(MAX_JOINTS, 3),
     w_end=_JOINTS,
     torque=(MAX_JOINTS, 5),
     motion=(MAX_JOINTS, 5),

@@ -19,7 +19,7 @@ from __future__ import annotations
 from typing import Any
 
 from servotwin.compiled.jit import helper, part
-from servotwin.drives.friction import breakaway_direction, dry_torque, holding_slack
+from servotwin.drives.friction import breakaway_direction, friction_series, holding_slack
 from servotwin.drives.gears import spring_torque
 from servotwin.drives.records import FREE, STUCK
 from servotwin.simulation.plant.event_steps import FAR, SHORTEST, turned_twice
@@ -33,7 +33,6 @@ from servotwin.simulation.windows.motor_interval import (
     SIN,
     SQUARE,
     I,
-    friction_slope,
     friction_work,
     middle_speed,
     motor_interval,
@@ -73,11 +72,11 @@ def elastic_step(
     slip, d, J = w - load_w, motor.damping, motor.J
     k = tangent_stiffness(motor, theta - load)
     s0 = spring_torque(motor, theta - load) + d * slip
-    alpha = jerk = friction = slope = 0.0
+    alpha = jerk = friction = slope = bend = 0.0
     if motor.mode != STUCK:
-        friction = motor.f * w + dry_torque(motor, w)
-        alpha = (motor_torque(motor, i, i_q) - friction - s0) / J
-        slope = friction_slope(motor, w, w + alpha * tau)
+        tau_e = motor_torque(motor, i, i_q)
+        friction, slope, bend = friction_series(motor, w, w + (tau_e - s0) / J * tau)
+        alpha = (tau_e - friction - s0) / J
     s1 = k * slip + d * (alpha - load_a)
     if motor.mode != STUCK:
         jerk = (torque_rate(motor, u_a, u_b, i, i_q, cos, sin, w) - slope * alpha - s1) / J  # eq:rotor-jerk
@@ -92,14 +91,14 @@ def elastic_step(
         margin = holding_slack(motor, motor_torque(motor, got[I], got[I_Q]), held)
         slip_m, theta_1, w_1, rubbed = -load_w - 0.5 * tau * (load_a + 0.25 * tau * load_j), theta, 0.0, 0.0
     else:
-        f1, f2 = slope * alpha, slope * jerk
+        f1, f2 = slope * alpha, slope * jerk + bend * alpha * alpha
         rubbing = tau * (friction + tau * (f1 / 2.0 + tau * (f2 / 6.0)))
         rubbing_lever = tau * tau * (friction / 2.0 + tau * (f1 / 3.0 + tau * (f2 / 8.0)))
         whole = got[IMPULSE] - rubbing - spring
         w_1 = w + whole / J  # eq:rotor-step
         theta_1 = theta + w * tau + (tau * whole - (got[MOMENT] - rubbing_lever - lever)) / J
         middle = middle_speed(w, alpha, jerk, w_1, tau)
-        rubbed = friction_work(motor, w, middle, w_1, tau)
+        rubbed = friction_work(friction, slope, bend, w, middle, w_1, tau)
         slip_m = middle - load_w - 0.5 * tau * (load_a + 0.25 * tau * load_j)
         slip_1 = w_1 - load_w - tau * (load_a + 0.5 * tau * load_j)
         margin = FAR if motor.mode == FREE else motor.mode * w_1

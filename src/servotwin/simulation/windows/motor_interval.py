@@ -13,7 +13,6 @@ from servotwin.compiled.jit import helper, part
 from servotwin.drives.dc import DC as DC_KIND
 from servotwin.drives.dc.interval import dc_interval
 from servotwin.drives.dc.model import dc_current_rate
-from servotwin.drives.friction import dry_torque
 from servotwin.drives.pmsm.interval import pmsm_interval
 from servotwin.drives.pmsm.model import pmsm_current_rates, pmsm_torque
 
@@ -64,16 +63,6 @@ def motor_interval(
 
 
 @helper
-def friction_slope(motor: Any, w: float, later: float) -> float:
-    """Slope of the friction torque by the speed, between two speeds [N m s/rad]."""
-    slope = motor.f
-    curved = motor.tau_fall[0] > 0.0 or motor.tau_fall[1] > 0.0 or motor.points[0] > 0 or motor.points[1] > 0
-    if curved and later != w:
-        slope += (dry_torque(motor, later) - dry_torque(motor, w)) / (later - w)
-    return slope  # type: ignore[no-any-return]
-
-
-@helper
 def middle_speed(w: float, alpha: float, jerk: float, end: float, tau: float) -> float:
     """Speed in the middle of an interval, on the cubic with this beginning and this end."""
     rest = end - w - tau * (alpha + 0.5 * tau * jerk)
@@ -81,7 +70,11 @@ def middle_speed(w: float, alpha: float, jerk: float, end: float, tau: float) ->
 
 
 @helper
-def friction_work(motor: Any, w: float, middle: float, end: float, tau: float) -> float:
-    """What friction takes in an interval [J], by Simpson's rule."""
-    first, last = (motor.f * w + dry_torque(motor, w)) * w, (motor.f * end + dry_torque(motor, end)) * end
-    return tau / 6.0 * (first + 4.0 * (motor.f * middle + dry_torque(motor, middle)) * middle + last)  # type: ignore[no-any-return]
+def friction_work(
+    friction: float, slope: float, bend: float, w: float, middle: float, end: float, tau: float
+) -> float:
+    """What friction takes in an interval [J], by Simpson's rule, with the series of ``friction_series`` at w."""
+    more, most = middle - w, end - w
+    at_middle = friction + more * (slope + 0.5 * more * bend)
+    at_end = friction + most * (slope + 0.5 * most * bend)
+    return tau / 6.0 * (friction * w + 4.0 * at_middle * middle + at_end * end)

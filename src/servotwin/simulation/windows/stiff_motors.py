@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import Any
 
 from servotwin.compiled.jit import helper, part
-from servotwin.drives.friction import breakaway_direction, dry_torque, holding_slack
+from servotwin.drives.friction import breakaway_direction, friction_series, holding_slack
 from servotwin.drives.records import FREE, STUCK
 from servotwin.simulation.plant.event_steps import FAR, SHORTEST, turned_twice
 from servotwin.simulation.plant.stuck_shafts import factor, solve
@@ -33,7 +33,6 @@ from servotwin.simulation.windows.motor_interval import (
     SIN,
     SQUARE,
     I,
-    friction_slope,
     friction_work,
     middle_speed,
     motor_interval,
@@ -107,8 +106,10 @@ def motion_now(world: Any, motors: Any, u: float, t: float, tau: float) -> None:
         j = elastic.stiff[r]
         motor = motors[j]
         if motor.mode != STUCK:
-            elastic.rubbing[j] = motor.f * elastic.w[j] + dry_torque(motor, elastic.w[j])
-            torque[j, 0] = motor_torque(motor, elastic.i[j], elastic.i_q[j]) - elastic.rubbing[j]
+            w, tau_e = elastic.w[j], motor_torque(motor, elastic.i[j], elastic.i_q[j])
+            friction, slope, bend = friction_series(motor, w, w + elastic.B[j, j] * tau_e * tau)
+            elastic.rubbing[j, 0], elastic.rubbing[j, 1], elastic.rubbing[j, 2] = friction, slope, bend
+            torque[j, 0] = tau_e - friction
     hold(world, motors, torque, 0, 1.0, t, motion)
     for r in range(elastic.stiff_count):
         j = elastic.stiff[r]
@@ -116,10 +117,8 @@ def motion_now(world: Any, motors: Any, u: float, t: float, tau: float) -> None:
         if motor.mode != STUCK:
             place, w, alpha = elastic.place[j], elastic.w[j], motion[j, 0]
             u_a, u_b = pattern.level_a[j, place] * u, pattern.level_b[j, place] * u
-            slope = friction_slope(motor, w, w + alpha * tau)
-            elastic.slope[j] = slope
             rate = torque_rate(motor, u_a, u_b, elastic.i[j], elastic.i_q[j], elastic.cos[j], elastic.sin[j], w)
-            torque[j, 1] = rate - slope * alpha
+            torque[j, 1] = rate - elastic.rubbing[j, 1] * alpha
     hold(world, motors, torque, 1, 0.0, 1.0, motion)
 
 
@@ -138,7 +137,9 @@ def stiff_step(world: Any, motors: Any, u: float, t: float, tau: float) -> float
         for k in range(9):
             got[j, k] = new[k]
         if motor.mode != STUCK:
-            f0, f1, f2 = elastic.rubbing[j], elastic.slope[j] * motion[j, 0], elastic.slope[j] * motion[j, 1]
+            slope, alpha = elastic.rubbing[j, 1], motion[j, 0]
+            f0, f1 = elastic.rubbing[j, 0], slope * alpha
+            f2 = slope * motion[j, 1] + elastic.rubbing[j, 2] * alpha * alpha
             torque[j, 2] = new[IMPULSE] - tau * (f0 + tau * (f1 / 2.0 + tau * (f2 / 6.0)))
             torque[j, 3] = new[MOMENT] - tau * tau * (f0 / 2.0 + tau * (f1 / 3.0 + tau * (f2 / 8.0)))
     hold(world, motors, torque, 2, tau, tau * (t + 0.5 * tau), motion)
@@ -148,8 +149,9 @@ def stiff_step(world: Any, motors: Any, u: float, t: float, tau: float) -> float
         motor = motors[j]
         elastic.w_end[j] = elastic.w[j] + motion[j, 2] if motor.mode != STUCK else 0.0
         if motor.mode != STUCK:
-            w = elastic.w_end[j]
-            torque[j, 4] = motor_torque(motor, got[j, I], got[j, I_Q]) - motor.f * w - dry_torque(motor, w)
+            more = motion[j, 2]
+            friction = elastic.rubbing[j, 0] + more * (elastic.rubbing[j, 1] + 0.5 * more * elastic.rubbing[j, 2])
+            torque[j, 4] = motor_torque(motor, got[j, I], got[j, I_Q]) - friction
     hold(world, motors, torque, 4, 1.0, t + tau, motion)
     margin = FAR
     for r in range(elastic.stiff_count):
@@ -179,7 +181,8 @@ def keep_step(world: Any, motors: Any, t: float, tau: float) -> None:
         if motor.mode != STUCK:
             w, end = elastic.w[j], elastic.w_end[j]
             middle = middle_speed(w, motion[j, 0], motion[j, 1], end, tau)
-            elastic.friction[j] += friction_work(motor, w, middle, end, tau)
+            f0, f1, f2 = elastic.rubbing[j, 0], elastic.rubbing[j, 1], elastic.rubbing[j, 2]
+            elastic.friction[j] += friction_work(f0, f1, f2, w, middle, end, tau)
         elastic.i[j], elastic.i_q[j] = got[j, I], got[j, I_Q]
         elastic.cos[j], elastic.sin[j], elastic.w[j] = got[j, COS], got[j, SIN], elastic.w_end[j]
         i, i_q = elastic.i[j], elastic.i_q[j]

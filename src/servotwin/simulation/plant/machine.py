@@ -327,6 +327,8 @@ def world_record(
     w["state"]["u_bus"] = bus_voltage_of(truth)
     N = plant.mechanism.rotors.N
     w["diagonal"] = int(np.array_equal(N, np.diag(np.diag(N))))
+    if n == m:
+        w["N_inverse"][:n, :n] = np.linalg.inv(N)
     w["method"] = Method.named(solver.method)
     w["adaptive"] = int(solver.method == "adaptive")
     w["tolerance"] = solver.tolerance

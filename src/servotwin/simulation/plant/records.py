@@ -230,12 +230,15 @@ ELASTIC_WINDOW = _record(
     drift_rate=_JOINTS,
     drift_last=_JOINTS,  # the same a window before
     rate_last=_JOINTS,
+    motor_drift=(MAX_JOINTS, 2),  # drift and its rate at the motors
     gain=_SQUARE,  # acceleration of joint i per torque of motor k behind a stiff gear, as computed last, and its rate
     gain_last=_SQUARE,
     gain_rate=_SQUARE,
     B=_SQUARE,  # the same at the motors
     begins=_JOINTS,  # torques of the springs when the window began
     load=(MAX_JOINTS, 2),  # acceleration and jerk of the joints in the window
+    torque_now=_JOINTS,  # of the motors at a stage of the arm's step
+    settled=_JOINTS,  # speeds, then angles of the motors at the end
     torque_line=(MAX_JOINTS, 3),  # what the arm gets at each motor, by powers of time
     passed=(MAX_JOINTS, 2),  # its impulse and moment
     theta=_JOINTS,  # motors in the window and at its end
@@ -271,6 +274,7 @@ WORLD = _record(
     "method adaptive steps averaged pulses servo_elsewhere runge_kutta",
     "tolerance",
     N=_SQUARE,  # theta_m = N q
+    N_inverse=_SQUARE,  # of as many motors as joints
     ratio=_JOINTS,  # its diagonal
     inverse_ratio=_JOINTS,
     viscous=_JOINTS,  # viscous friction of the motors per joint speed

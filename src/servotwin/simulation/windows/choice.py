@@ -123,7 +123,7 @@ def fits_elastic_window(machine: Machine) -> bool:
     Joints may not stick by themselves, and gears swing slowly enough for a few terms of a power series.
     """
     world, motors, stops = machine.world[0], machine.motors, machine.stops
-    if not (world["diagonal"] and world["n_x"] == world["n"] and world["elastic"] > 0):
+    if not (world["n_x"] == world["n"] == world["m"]):
         return False
     period = machine.servo.servo["T_current"][0]
     elastic = motors["flexible"] >= 0

@@ -23,6 +23,7 @@ from servotwin.drives.friction import breakaway_direction, friction_series, hold
 from servotwin.drives.gears import spring_torque
 from servotwin.drives.records import FREE, STUCK
 from servotwin.simulation.plant.event_steps import FAR, SHORTEST, turned_twice
+from servotwin.simulation.windows.motor_coordinates import at_motor
 from servotwin.simulation.windows.motor_interval import (
     CHARGE,
     COS,
@@ -123,9 +124,8 @@ def elastic_motor(world: Any, motor: Any, j: int, u: float, start: float, span: 
     e = motor.flexible
     i, i_q, cos, sin = elastic.i[j], elastic.i_q[j], elastic.cos[j], elastic.sin[j]
     theta, w = state.y[world.at_theta + e], state.y[world.at_w + e]
-    ratio, n_x = world.ratio[j], world.n_x
-    load_0, load_w0 = ratio * state.y[j], ratio * state.y[n_x + j]
-    load_a0, load_j = ratio * elastic.load[j, 0], ratio * elastic.load[j, 1]
+    load_0, load_w0 = at_motor(world, j, state.y, 0), at_motor(world, j, state.y, world.n_x)
+    load_a0, load_j = at_motor(world, j, elastic.load[:, 0], 0), at_motor(world, j, elastic.load[:, 1], 0)
     t, place, rounds, edges = 0.0, 0, 0, pattern.edges[j]
     while span - t > SHORTEST:
         rounds += 1

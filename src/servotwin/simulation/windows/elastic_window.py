@@ -31,6 +31,7 @@ from servotwin.simulation.plant.records import WORLD
 from servotwin.simulation.windows.dc_window import REFRESH
 from servotwin.simulation.windows.elastic_motor import elastic_motor
 from servotwin.simulation.windows.general_window import bus_voltage, bus_window, restore_modes, save_modes
+from servotwin.simulation.windows.motor_coordinates import at_joint, at_motor, joint_from_motors
 from servotwin.simulation.windows.motor_inverse_inertia import (
     begin_window,
     past_stop,
@@ -52,15 +53,17 @@ def begin_motion(world: Any, motors: Any, stops: Any) -> None:
     """Accelerations of the joints without motors behind stiff gears, their rate, and the springs' torques now."""
     state, scratch, elastic = world.state, world.scratch, world.elastic_window
     n = world.n
-    for i in range(n):
-        motor, e = motors[i], motors[i].flexible
-        q, v = state.y[i], state.y[n + i]
-        scratch.inputs[i], scratch.inputs[n + i], scratch.inputs[2 * n + i] = q, v, 0.0
+    for j in range(world.m):
+        motor, e = motors[j], motors[j].flexible
+        elastic.begins[j] = 0.0
         if e >= 0:
-            twist = state.y[world.at_theta + e] - world.ratio[i] * q
-            slip = state.y[world.at_w + e] - world.ratio[i] * v
-            elastic.begins[i] = spring_torque(motor, twist) + motor.damping * slip
-            scratch.inputs[2 * n + i] = world.ratio[i] * elastic.begins[i]
+            twist = state.y[world.at_theta + e] - at_motor(world, j, state.y, 0)
+            slip = state.y[world.at_w + e] - at_motor(world, j, state.y, n)
+            elastic.begins[j] = spring_torque(motor, twist) + motor.damping * slip
+    for i in range(n):
+        v = state.y[n + i]
+        scratch.inputs[i], scratch.inputs[n + i] = state.y[i], v
+        scratch.inputs[2 * n + i] = at_joint(world, i, elastic.begins)
         if stops[i].has_friction:
             scratch.inputs[2 * n + i] -= joint_friction_torque(stops[i], v)
     call_arm(world)
@@ -72,6 +75,10 @@ def begin_motion(world: Any, motors: Any, stops: Any) -> None:
         elastic.drift_rate[i] = 2.0 * rate - elastic.rate_last[i] if windows > 1 else rate
         elastic.drift_last[i], elastic.rate_last[i] = elastic.drift[i], rate
         scratch.k[1, i], scratch.k[1, n + i] = state.y[n + i], elastic.drift[i]
+    for r in range(elastic.stiff_count):
+        j = elastic.stiff[r]
+        elastic.motor_drift[j, 0] = at_motor(world, j, elastic.drift, 0)
+        elastic.motor_drift[j, 1] = at_motor(world, j, elastic.drift_rate, 0)
 
 
 @part
@@ -88,9 +95,9 @@ def refresh_gain(world: Any) -> None:
         scratch.qdd[i] = scratch.outputs[i]
     for r in range(elastic.stiff_count):
         k = elastic.stiff[r]
-        scratch.inputs[2 * n + k] = world.ratio[k]
+        for i in range(n):
+            scratch.inputs[2 * n + i] = world.N[k, i]
         call_arm(world)
-        scratch.inputs[2 * n + k] = 0.0
         for i in range(n):
             value = scratch.outputs[i] - scratch.qdd[i]
             elastic.gain_rate[i, k] = (value - elastic.gain_last[i, k]) * per
@@ -127,7 +134,7 @@ def begin_motors(world: Any, motors: Any) -> None:
         k = elastic.stiff[r]
         for q in range(elastic.stiff_count):
             j = elastic.stiff[q]
-            elastic.B[j, k] = world.ratio[j] * elastic.gain[j, k]  # eq:motor-inverse-inertia
+            elastic.B[j, k] = at_motor(world, j, elastic.gain[:, k], 0)  # eq:motor-inverse-inertia
 
 
 @helper
@@ -172,11 +179,13 @@ def move_joints(world: Any, stops: Any, h: float) -> None:
     for s in range(4):
         a = 0.0 if s == 0 else (h if s == 3 else 0.5 * h)
         known = s == 0 and elastic.stiff_count == 0
+        for j in range(world.m):
+            elastic.torque_now[j] = line[j, 0] + a * (line[j, 1] + a * line[j, 2])
         for i in range(n):
             v = state.y[n + i] + a * scratch.k[s, n + i] if s > 0 else state.y[n + i]
             scratch.inputs[i] = state.y[i] + a * scratch.k[s, i] if s > 0 else state.y[i]
             scratch.inputs[n + i] = v
-            scratch.inputs[2 * n + i] = world.ratio[i] * (line[i, 0] + a * (line[i, 1] + a * line[i, 2]))
+            scratch.inputs[2 * n + i] = at_joint(world, i, elastic.torque_now)
             if stops[i].has_friction:
                 friction = joint_friction_torque(stops[i], v)
                 scratch.inputs[2 * n + i] -= friction
@@ -193,15 +202,33 @@ def move_joints(world: Any, stops: Any, h: float) -> None:
 
 
 @helper
-def settle_joint(world: Any, motor: Any, j: int) -> None:
-    """A joint whose motor sticks stands still; one that slides does not go backward by what the arm rounds."""
-    y1, n = world.scratch.y1, world.n
-    if motor.mode == STUCK:
-        y1[n + j] = 0.0
-        if world.general.saved[j, 0] == STUCK and world.state.y[n + j] == 0.0 and world.elastic_window.events == 0:
-            y1[j] = world.state.y[j]
-    elif motor.mode != FREE and motor.mode * world.ratio[j] * y1[n + j] < 0.0:
-        y1[n + j] = 0.0
+def settle_motors(world: Any, motors: Any) -> None:
+    """Let motors that stick stand still, and none that slides go backward by what the arm rounds."""
+    y1, n, elastic = world.scratch.y1, world.n, world.elastic_window
+    changed = False
+    for j in range(world.m):
+        motor = motors[j]
+        w = at_motor(world, j, y1, n)
+        elastic.settled[j] = w
+        if motor.flexible < 0 and (motor.mode == STUCK or (motor.mode != FREE and motor.mode * w < 0.0)):
+            elastic.settled[j] = 0.0
+            changed = changed or w != 0.0
+    if changed:
+        for i in range(n):
+            y1[n + i] = joint_from_motors(world, i, elastic.settled)
+    stays = elastic.events == 0 and elastic.stiff_count > 0
+    if not stays:
+        return
+    changed = False
+    for j in range(world.m):
+        motor = motors[j]
+        elastic.settled[j] = at_motor(world, j, y1, 0)
+        if motor.flexible < 0 and motor.mode == STUCK and at_motor(world, j, world.state.y, n) == 0.0:
+            elastic.settled[j] = at_motor(world, j, world.state.y, 0)
+            changed = True
+    if changed:
+        for i in range(n):
+            y1[i] = joint_from_motors(world, i, elastic.settled)
 
 
 @part
@@ -209,6 +236,8 @@ def accept_window(world: Any, power: Any, motors: Any, span: float) -> None:
     """Accept the window: state, currents, energies."""
     state, scratch, elastic = world.state, world.scratch, world.elastic_window
     n, m = world.n, world.m
+    if elastic.stiff_count > 0:
+        settle_motors(world, motors)
     for j in range(m):
         motor, k, e = motors[j], motors[j].current_at, motors[j].flexible
         state.y[k] = elastic.i[j]
@@ -217,8 +246,6 @@ def accept_window(world: Any, power: Any, motors: Any, span: float) -> None:
             state.z[motor.charge_at] += elastic.charge[j]
         if e >= 0:
             state.y[world.at_theta + e], state.y[world.at_w + e] = elastic.theta[j], elastic.w[j]
-        else:
-            settle_joint(world, motor, j)
         update_peaks(motor, math.sqrt(elastic.peak[j, 0]), elastic.peak[j, 1])
         world.general.z_window[ELECTRIC * m + j] = elastic.electric[j]
         state.z[ELECTRIC * m + j] += elastic.electric[j]

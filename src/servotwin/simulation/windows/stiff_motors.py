@@ -23,6 +23,7 @@ from servotwin.drives.records import FREE, STUCK
 from servotwin.simulation.plant.event_steps import FAR, SHORTEST, turned_twice
 from servotwin.simulation.plant.stuck_shafts import factor, solve
 from servotwin.simulation.windows.elastic_motor import MOST_EVENTS, SAME, next_guess
+from servotwin.simulation.windows.motor_coordinates import at_motor
 from servotwin.simulation.windows.motor_interval import (
     CHARGE,
     COS,
@@ -52,7 +53,7 @@ def hold(world: Any, motors: Any, torque: Any, column: int, beta_0: float, beta_
     for r in range(elastic.stiff_count):
         j = elastic.stiff[r]
         if motors[j].mode == STUCK:
-            total = world.ratio[j] * (beta_0 * elastic.drift[j] + beta_1 * elastic.drift_rate[j])
+            total = beta_0 * elastic.motor_drift[j, 0] + beta_1 * elastic.motor_drift[j, 1]
             for q in range(elastic.stiff_count):
                 k = elastic.stiff[q]
                 if motors[k].mode != STUCK:
@@ -71,7 +72,7 @@ def hold(world: Any, motors: Any, torque: Any, column: int, beta_0: float, beta_
         j = elastic.stiff[r]
         total = 0.0
         if motors[j].mode != STUCK:
-            total = world.ratio[j] * (beta_0 * elastic.drift[j] + beta_1 * elastic.drift_rate[j])
+            total = beta_0 * elastic.motor_drift[j, 0] + beta_1 * elastic.motor_drift[j, 1]
             for q in range(elastic.stiff_count):
                 k = elastic.stiff[q]
                 total += elastic.B[j, k] * torque[k, column]
@@ -295,7 +296,7 @@ def stiff_motors(world: Any, motors: Any, u: float, start: float, span: float) -
     for r in range(elastic.stiff_count):
         j = elastic.stiff[r]
         elastic.place[j] = 0
-        elastic.w[j] = world.ratio[j] * world.state.y[world.n_x + j]
+        elastic.w[j] = at_motor(world, j, world.state.y, world.n_x)
         dry = dry or motors[j].mode != FREE
     factor_stuck(world, motors)
     while span - t > SHORTEST:

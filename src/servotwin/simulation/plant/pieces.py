@@ -22,6 +22,7 @@ from servotwin.simulation.windows.dc_friction_window import dc_friction_window
 from servotwin.simulation.windows.dc_window import dc_window
 from servotwin.simulation.windows.elastic_window import elastic_window
 from servotwin.simulation.windows.general_window import general_window
+from servotwin.simulation.windows.pmsm_friction_window import pmsm_friction_window
 from servotwin.simulation.windows.pmsm_window import pmsm_window
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ PIECES: dict[str, Callback] = {
     "dc": dc_window,
     "dc_friction": dc_friction_window,
     "pmsm": pmsm_window,
+    "pmsm_friction": pmsm_friction_window,
     "elastic": elastic_window,
     "generated_rk4": generated_rk4,
     "dead_time_pattern": dead_time_pattern,
@@ -50,6 +52,7 @@ WEIGHTS = {
     "dc": 0.55,
     "dc_friction": 0.65,
     "pmsm": 0.65,
+    "pmsm_friction": 0.7,
     "elastic": 0.8,
     "general": 0.35,
     "constrained_arm": 0.35,
@@ -131,6 +134,8 @@ def attach_pieces(machine: Machine, *, every: bool, zoomed: bool = False) -> Non
     """
     world = machine.world[0]
     windows = {Window(int(world["choice"]["moving"]))}
+    if Window.PMSM_FRICTION in windows:
+        windows.add(Window.ELASTIC)  # for its events
     if every or windows & MEET_EVENTS:
         windows |= {Window.EVENT_STEPS, Window(int(world["choice"]["at_stop"]))}
     meets_events = Window.EVENT_STEPS in windows

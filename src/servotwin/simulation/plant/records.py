@@ -218,11 +218,12 @@ PMSM_WINDOW = _record(
     ripple=(MAX_JOINTS, 2),
     ripple_square=_JOINTS,
     peak=(MAX_JOINTS, 2),  # largest current and torque
+    extremes=(MAX_JOINTS, 2),  # least and largest torque at the edges
 )
 
 # Robots with elastic gears (``elastic_window`` has the equations). Motors behind stiff gears: their number and list.
 ELASTIC_WINDOW = _record(
-    "stiff_count events",  # events: of the present window
+    "stiff_count stuck_count events",  # events: of the present window
     "per_last",  # 1 / S of the window before
     stiff=("i", _JOINTS),
     place=("i", _JOINTS),  # interval of its bridge that a motor is in
@@ -239,6 +240,9 @@ ELASTIC_WINDOW = _record(
     load=(MAX_JOINTS, 2),  # acceleration and jerk of the joints in the window
     torque_now=_JOINTS,  # of the motors at a stage of the arm's step
     settled=_JOINTS,  # speeds, then angles of the motors at the end
+    held=_JOINTS,  # what the gears of stuck motors pass on, now and at both ends of the window
+    held_ends=(MAX_JOINTS, 2),
+    sway=_SQUARE,  # of the load of a stuck motor, per torque of another one
     torque_line=(MAX_JOINTS, 3),  # what the arm gets at each motor, by powers of time
     passed=(MAX_JOINTS, 2),  # its impulse and moment
     theta=_JOINTS,  # motors in the window and at its end

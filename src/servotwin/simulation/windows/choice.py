@@ -49,6 +49,7 @@ class Window(IntEnum):
     DC = 3  # fast method in one pass: DC motors
     DC_FRICTION = 4  # the same with dry friction
     PMSM = 5  # fast method in one pass: synchronous motors
+    PMSM_FRICTION = 7  # the same with dry friction, coupled transmissions or a soft bus
     ELASTIC = 6  # fast method, every motor through its own edges and events: elastic gears
 
 
@@ -100,7 +101,10 @@ def usual_window(machine: Machine) -> Window:
             return Window.PMSM
         if fits_dc_window(machine) and decays(machine):
             return Window.DC if linear else Window.DC_FRICTION
-        return Window.ELASTIC if fits_elastic_window(machine) else Window.GENERAL
+        if not fits_elastic_window(machine):
+            return Window.GENERAL
+        smooth_pmsm = world["elastic"] == 0 and (motors["kind"] == PMSM.code).all()
+        return Window.PMSM_FRICTION if smooth_pmsm else Window.ELASTIC
     generated = world["method"] == Method.RK4 and linear and fits_dc_window(machine)
     return Window.GENERATED_RK4 if generated else Window.EVENT_STEPS
 

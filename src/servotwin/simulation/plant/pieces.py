@@ -134,7 +134,7 @@ def attach_pieces(machine: Machine, *, every: bool, zoomed: bool = False) -> Non
     """
     world = machine.world[0]
     windows = {Window(int(world["choice"]["moving"]))}
-    if Window.PMSM_FRICTION in windows:
+    if windows & {Window.PMSM_FRICTION, Window.DC_FRICTION}:
         windows.add(Window.ELASTIC)  # for its events
     if every or windows & MEET_EVENTS:
         windows |= {Window.EVENT_STEPS, Window(int(world["choice"]["at_stop"]))}

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from servotwin.compiled.jit import helper, part, piece
-from servotwin.compiled.native_calls import records_at
+from servotwin.compiled.native_calls import call_piece, records_at
 from servotwin.drives.friction import dry_torque, holding_slack
 from servotwin.drives.records import FREE, MOTOR, STOP, STUCK
 from servotwin.simulation.plant.rates import FRICTION
@@ -23,16 +23,18 @@ from servotwin.simulation.plant.stuck_shafts import (
     solve,
     stuck_acceleration,
 )
+from servotwin.simulation.windows.choice import Window
 from servotwin.simulation.windows.dc_window import REFRESH, accept, correct, predict
 from servotwin.simulation.windows.motor_inverse_inertia import (
     begin_window,
     extrapolate_inertia,
     past_stop,
     refresh_rate,
-    reject,
     set_B,
     update_drift,
 )
+
+ELASTIC = int(Window.ELASTIC)
 
 
 @part
@@ -189,7 +191,9 @@ def dc_friction_window(
         correct(world, span)
         steady = keeps_modes(world, motors, stops, span)
     if not steady:
-        reject(world)
+        prediction.windows = 0
+        call_piece(world.code.windows[ELASTIC], world_at, power_at, motors_at, stops_at, start, span)
+        prediction.windows = 0
         return
     accept(world, motors, start, span)
     for j in range(n):

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from servotwin.simulation.plant.machine import Machine
 
 LEAST_DECAY = 0.015  # of a current within its period, for the DC windows
-MOST_TURN = 0.25  # rad by which a rotor swings against its gear in a current period, for the window of elastic gears
+MOST_TURN = (
+    0.25  # rad by which a rotor swings against its gear in a current period, for the window of elastic gears
+)
 
 
 class Method(IntEnum):

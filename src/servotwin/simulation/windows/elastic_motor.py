@@ -22,9 +22,8 @@ from servotwin.compiled.jit import helper, part
 from servotwin.drives.friction import breakaway_direction, friction_series, holding_slack
 from servotwin.drives.gears import spring_torque
 from servotwin.drives.records import FREE, STUCK
-from servotwin.simulation.plant.event_steps import FAR, SHORTEST, turned_twice
-from servotwin.simulation.windows.motor_interval import (
-    CHARGE,
+from servotwin.simulation.plant.actuators import (
+    CHARGED,
     COS,
     ENERGY,
     I_Q,
@@ -33,16 +32,33 @@ from servotwin.simulation.windows.motor_interval import (
     SIN,
     SQUARE,
     I,
-    friction_work,
-    middle_speed,
     motor_interval,
     motor_torque,
     torque_rate,
 )
+from servotwin.simulation.plant.event_steps import FAR, SHORTEST, turned_twice
 
 MOST_EVENTS = 60  # and trials of them, of a motor in a window
 SAME = 1e-12  # rad/s, N m: an event that is missed by less is met
 THETA, W, SPRING, SPRING_MOMENT, FRICTION, GEAR, MARGIN, ALPHA, JERK = range(9, 18)
+
+
+@helper
+def middle_speed(w: float, alpha: float, jerk: float, end: float, tau: float) -> float:
+    """Speed in the middle of an interval, on the cubic with this beginning and this end."""
+    rest = end - w - tau * (alpha + 0.5 * tau * jerk)
+    return w + 0.5 * tau * (alpha + 0.25 * tau * jerk) + 0.125 * rest
+
+
+@helper
+def friction_work(
+    friction: float, slope: float, bend: float, w: float, middle: float, end: float, tau: float
+) -> float:
+    """What friction takes in an interval [J], by Simpson's rule, with the series of ``friction_series`` at w."""
+    more, most = middle - w, end - w
+    at_middle = friction + more * (slope + 0.5 * more * bend)
+    at_end = friction + most * (slope + 0.5 * most * bend)
+    return tau / 6.0 * (friction * w + 4.0 * at_middle * middle + at_end * end)
 
 
 @helper
@@ -104,7 +120,7 @@ def elastic_step(
         margin = FAR if motor.mode == FREE else motor.mode * w_1
     damped = d * tau / 6.0 * (slip * slip + 4.0 * slip_m * slip_m + slip_1 * slip_1)
     return (
-        got[I], got[I_Q], got[COS], got[SIN], got[IMPULSE], got[MOMENT], got[SQUARE], got[ENERGY], got[CHARGE],
+        got[I], got[I_Q], got[COS], got[SIN], got[IMPULSE], got[MOMENT], got[SQUARE], got[ENERGY], got[CHARGED],
         theta_1, w_1, spring, lever, rubbed, damped, margin, alpha, jerk,
     )  # fmt: skip
 
@@ -155,7 +171,21 @@ def elastic_motor(world: Any, motor: Any, j: int, u: float, start: float, span: 
             dip = turned_twice(way * w, way * new[W], way * new[ALPHA] * tau, way * later * tau)
             if dip < 1.0:
                 between = elastic_step(
-                    world, motor, u_a, u_b, i, i_q, cos, sin, theta, w, load, load_w, load_a, load_j, dip * tau
+                    world,
+                    motor,
+                    u_a,
+                    u_b,
+                    i,
+                    i_q,
+                    cos,
+                    sin,
+                    theta,
+                    w,
+                    load,
+                    load_w,
+                    load_a,
+                    load_j,
+                    dip * tau,
                 )
                 if between[MARGIN] < 0.0:
                     tau, new = dip * tau, between
@@ -189,7 +219,7 @@ def elastic_motor(world: Any, motor: Any, j: int, u: float, start: float, span: 
         elastic.impulse[j] += new[IMPULSE]
         elastic.square[j] += new[SQUARE]
         elastic.electric[j] += new[ENERGY]
-        elastic.charge[j] += new[CHARGE]
+        elastic.charge[j] += new[CHARGED]
         elastic.passed[j, 0] += new[SPRING]
         elastic.passed[j, 1] += new[SPRING_MOMENT] + t * new[SPRING]
         elastic.friction[j] += new[FRICTION]

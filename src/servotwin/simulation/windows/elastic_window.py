@@ -198,7 +198,11 @@ def settle_joint(world: Any, motor: Any, j: int) -> None:
     y1, n = world.scratch.y1, world.n
     if motor.mode == STUCK:
         y1[n + j] = 0.0
-        if world.general.saved[j, 0] == STUCK and world.state.y[n + j] == 0.0 and world.elastic_window.events == 0:
+        if (
+            world.general.saved[j, 0] == STUCK
+            and world.state.y[n + j] == 0.0
+            and world.elastic_window.events == 0
+        ):
             y1[j] = world.state.y[j]
     elif motor.mode != FREE and motor.mode * world.ratio[j] * y1[n + j] < 0.0:
         y1[n + j] = 0.0

@@ -20,11 +20,8 @@ from typing import Any
 from servotwin.compiled.jit import helper, part
 from servotwin.drives.friction import breakaway_direction, friction_series, holding_slack
 from servotwin.drives.records import FREE, STUCK
-from servotwin.simulation.plant.event_steps import FAR, SHORTEST, turned_twice
-from servotwin.simulation.plant.stuck_shafts import factor, solve
-from servotwin.simulation.windows.elastic_motor import MOST_EVENTS, SAME, next_guess
-from servotwin.simulation.windows.motor_interval import (
-    CHARGE,
+from servotwin.simulation.plant.actuators import (
+    CHARGED,
     COS,
     ENERGY,
     I_Q,
@@ -33,11 +30,18 @@ from servotwin.simulation.windows.motor_interval import (
     SIN,
     SQUARE,
     I,
-    friction_work,
-    middle_speed,
     motor_interval,
     motor_torque,
     torque_rate,
+)
+from servotwin.simulation.plant.event_steps import FAR, SHORTEST, turned_twice
+from servotwin.simulation.plant.stuck_shafts import factor, solve
+from servotwin.simulation.windows.elastic_motor import (
+    MOST_EVENTS,
+    SAME,
+    friction_work,
+    middle_speed,
+    next_guess,
 )
 
 
@@ -49,7 +53,7 @@ def hold(world: Any, motors: Any, torque: Any, column: int, beta_0: float, beta_
     """
     elastic, scratch = world.elastic_window, world.scratch
     count = 0
-    for r in range(elastic.stiff_count):
+    for r in range(elastic.stiff_count if elastic.stuck_count > 0 else 0):
         j = elastic.stiff[r]
         if motors[j].mode == STUCK:
             total = world.ratio[j] * (beta_0 * elastic.drift[j] + beta_1 * elastic.drift_rate[j])
@@ -80,7 +84,7 @@ def hold(world: Any, motors: Any, torque: Any, column: int, beta_0: float, beta_
 
 @part
 def factor_stuck(world: Any, motors: Any) -> None:
-    """Factor of B_ss of the motors that stick."""
+    """Number of the motors that stick, and the factor of their B_ss."""
     elastic, scratch = world.elastic_window, world.scratch
     row = 0
     for r in range(elastic.stiff_count):
@@ -94,6 +98,7 @@ def factor_stuck(world: Any, motors: Any) -> None:
                 scratch.S[row, column] = 0.5 * (elastic.B[j, k] + elastic.B[k, j])
                 column += 1
         row += 1
+    elastic.stuck_count = row
     factor(scratch.S, row)
 
 
@@ -117,7 +122,9 @@ def motion_now(world: Any, motors: Any, u: float, t: float, tau: float) -> None:
         if motor.mode != STUCK:
             place, w, alpha = elastic.place[j], elastic.w[j], motion[j, 0]
             u_a, u_b = pattern.level_a[j, place] * u, pattern.level_b[j, place] * u
-            rate = torque_rate(motor, u_a, u_b, elastic.i[j], elastic.i_q[j], elastic.cos[j], elastic.sin[j], w)
+            rate = torque_rate(
+                motor, u_a, u_b, elastic.i[j], elastic.i_q[j], elastic.cos[j], elastic.sin[j], w
+            )
             torque[j, 1] = rate - elastic.rubbing[j, 1] * alpha
     hold(world, motors, torque, 1, 0.0, 1.0, motion)
 
@@ -143,22 +150,28 @@ def stiff_step(world: Any, motors: Any, u: float, t: float, tau: float) -> float
             torque[j, 2] = new[IMPULSE] - tau * (f0 + tau * (f1 / 2.0 + tau * (f2 / 6.0)))
             torque[j, 3] = new[MOMENT] - tau * tau * (f0 / 2.0 + tau * (f1 / 3.0 + tau * (f2 / 8.0)))
     hold(world, motors, torque, 2, tau, tau * (t + 0.5 * tau), motion)
-    hold(world, motors, torque, 3, 0.5 * tau * tau, tau * tau * (0.5 * t + tau / 3.0), motion)
+    if elastic.stuck_count > 0:
+        hold(world, motors, torque, 3, 0.5 * tau * tau, tau * tau * (0.5 * t + tau / 3.0), motion)
     for r in range(elastic.stiff_count):
         j = elastic.stiff[r]
         motor = motors[j]
         elastic.w_end[j] = elastic.w[j] + motion[j, 2] if motor.mode != STUCK else 0.0
         if motor.mode != STUCK:
             more = motion[j, 2]
-            friction = elastic.rubbing[j, 0] + more * (elastic.rubbing[j, 1] + 0.5 * more * elastic.rubbing[j, 2])
+            friction = elastic.rubbing[j, 0] + more * (
+                elastic.rubbing[j, 1] + 0.5 * more * elastic.rubbing[j, 2]
+            )
             torque[j, 4] = motor_torque(motor, got[j, I], got[j, I_Q]) - friction
-    hold(world, motors, torque, 4, 1.0, t + tau, motion)
+    if elastic.dry:
+        hold(world, motors, torque, 4, 1.0, t + tau, motion)
     margin = FAR
     for r in range(elastic.stiff_count):
         j = elastic.stiff[r]
         motor = motors[j]
         if motor.mode == STUCK:
-            margin = min(margin, holding_slack(motor, motor_torque(motor, got[j, I], got[j, I_Q]), torque[j, 4]))
+            margin = min(
+                margin, holding_slack(motor, motor_torque(motor, got[j, I], got[j, I_Q]), torque[j, 4])
+            )
         elif motor.mode != FREE:
             margin = min(margin, motor.mode * elastic.w_end[j])
     return margin
@@ -175,7 +188,7 @@ def keep_step(world: Any, motors: Any, t: float, tau: float) -> None:
         elastic.impulse[j] += got[j, IMPULSE]
         elastic.square[j] += got[j, SQUARE]
         elastic.electric[j] += got[j, ENERGY]
-        elastic.charge[j] += got[j, CHARGE]
+        elastic.charge[j] += got[j, CHARGED]
         elastic.passed[j, 0] += torque[j, 2]
         elastic.passed[j, 1] += torque[j, 3] + t * torque[j, 2]
         if motor.mode != STUCK:
@@ -291,12 +304,13 @@ def locate(world: Any, motors: Any, u: float, t: float, tau: float, outside: flo
 def stiff_motors(world: Any, motors: Any, u: float, start: float, span: float) -> bool:
     """Carry them over the window; true if that went well. Their end states and integrals are left in the record."""
     elastic, pattern = world.elastic_window, world.pattern
-    t, rounds, dry = 0.0, 0, False
+    t, rounds = 0.0, 0
+    elastic.dry = 0
     for r in range(elastic.stiff_count):
         j = elastic.stiff[r]
         elastic.place[j] = 0
         elastic.w[j] = world.ratio[j] * world.state.y[world.n_x + j]
-        dry = dry or motors[j].mode != FREE
+        elastic.dry = 1 if motors[j].mode != FREE else elastic.dry
     factor_stuck(world, motors)
     while span - t > SHORTEST:
         rounds += 1
@@ -314,11 +328,11 @@ def stiff_motors(world: Any, motors: Any, u: float, start: float, span: float) -
                 end = min(end, pattern.times[j, elastic.place[j]] - start)
         tau = end - t
         motion_now(world, motors, u, t, tau)
-        if dry and change_stuck(world, motors, 0):
+        if elastic.stuck_count > 0 and change_stuck(world, motors, 0):
             factor_stuck(world, motors)
             continue
         margin = stiff_step(world, motors, u, t, tau)
-        if dry and margin >= 0.0:
+        if elastic.dry and margin >= 0.0:
             dip = first_dip(world, motors, tau)
             if dip < tau:
                 margin = stiff_step(world, motors, u, t, dip)

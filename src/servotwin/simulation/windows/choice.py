@@ -120,7 +120,7 @@ def fits_pmsm_window(machine: Machine) -> bool:
 
 
 def fits_elastic_window(machine: Machine) -> bool:
-    """Whether DC and synchronous motors, connected, have gears of their own without loss and play, some of them elastic.
+    """Whether DC and synchronous motors have gears of their own without loss and play, some of them elastic.
 
     Joints may not stick by themselves, and gears swing slowly enough for a few terms of a power series.
     """

@@ -1,8 +1,8 @@
 r"""The motors behind stiff gears of a robot that has elastic ones too, through one window, with their events.
 
-They turn with the arm, and with each other: with the inverse inertia B at these motors (eq:motor-inverse-inertia) and the
-accelerations :math:`\beta_0 + \beta_1 t` that they would have without their own torques, a set f of them moves and a set s
-sticks by
+They turn with the arm, and with each other: with the inverse inertia B at these motors (eq:motor-inverse-inertia) and
+the accelerations :math:`\beta_0 + \beta_1 t` that they would have without their own torques, a set f of them moves and
+a set s sticks by
 
 .. math::
 
@@ -40,8 +40,10 @@ from servotwin.simulation.windows.elastic_motor import (
     MOST_EVENTS,
     SAME,
     friction_work,
+    interval_end,
     middle_speed,
     next_guess,
+    note_peaks,
 )
 
 
@@ -198,9 +200,7 @@ def keep_step(world: Any, motors: Any, t: float, tau: float) -> None:
             elastic.friction[j] += friction_work(f0, f1, f2, w, middle, end, tau)
         elastic.i[j], elastic.i_q[j] = got[j, I], got[j, I_Q]
         elastic.cos[j], elastic.sin[j], elastic.w[j] = got[j, COS], got[j, SIN], elastic.w_end[j]
-        i, i_q = elastic.i[j], elastic.i_q[j]
-        elastic.peak[j, 0] = max(elastic.peak[j, 0], i * i + i_q * i_q)
-        elastic.peak[j, 1] = max(elastic.peak[j, 1], abs(motor_torque(motor, i, i_q)))
+        note_peaks(world, motor, j)
 
 
 @helper
@@ -288,9 +288,7 @@ def locate(world: Any, motors: Any, u: float, t: float, tau: float, outside: flo
     for trial in range(MOST_EVENTS):
         if high - low <= SHORTEST or -outside <= SAME:
             break
-        x = 0.5 * (low + high)
-        if inside > 0.0 and trial % 3 < 2:
-            x = next_guess(low, inside, high, outside)
+        x = next_guess(low, inside, high, outside, trial)
         margin = stiff_step(world, motors, u, t, x)
         if margin < 0.0:
             high, outside = x, margin
@@ -300,46 +298,51 @@ def locate(world: Any, motors: Any, u: float, t: float, tau: float, outside: flo
     return high
 
 
-@part
-def stiff_motors(world: Any, motors: Any, u: float, start: float, span: float) -> bool:
-    """Carry them over the window; true if that went well. Their end states and integrals are left in the record."""
-    elastic, pattern = world.elastic_window, world.pattern
-    t, rounds = 0.0, 0
+@helper
+def try_step(world: Any, motors: Any, u: float, t: float, tau: float) -> tuple[float, float]:
+    """A step up to the next edge, or to where one may have turned round twice; its length and its margin."""
+    margin = stiff_step(world, motors, u, t, tau)
+    if world.elastic_window.dry and margin >= 0.0:
+        dip = first_dip(world, motors, tau)
+        if dip < tau:
+            margin = stiff_step(world, motors, u, t, dip)
+            if margin < 0.0:
+                return dip, margin
+            margin = stiff_step(world, motors, u, t, tau)
+    return tau, margin
+
+
+@helper
+def begin_stiff(world: Any, motors: Any) -> None:
+    """Speeds of the motors as the window begins, and whether some of them have dry friction."""
+    elastic = world.elastic_window
     elastic.dry = 0
     for r in range(elastic.stiff_count):
         j = elastic.stiff[r]
-        elastic.place[j] = 0
         elastic.w[j] = world.ratio[j] * world.state.y[world.n_x + j]
         elastic.dry = 1 if motors[j].mode != FREE else elastic.dry
     factor_stuck(world, motors)
+
+
+@part
+def stiff_motors(world: Any, motors: Any, u: float, start: float, span: float) -> bool:
+    """Carry them over the window; true if that went well. Their end states and integrals are left in the record."""
+    elastic = world.elastic_window
+    t, rounds = 0.0, 0
+    begin_stiff(world, motors)
     while span - t > SHORTEST:
         rounds += 1
         if rounds > 4 * MOST_EVENTS:
             return False
         end = span
         for r in range(elastic.stiff_count):
-            j = elastic.stiff[r]
-            while (
-                elastic.place[j] < pattern.edges[j]
-                and pattern.times[j, elastic.place[j]] - start - t <= SHORTEST
-            ):
-                elastic.place[j] += 1
-            if elastic.place[j] < pattern.edges[j]:
-                end = min(end, pattern.times[j, elastic.place[j]] - start)
+            end = min(end, interval_end(world, elastic.stiff[r], start, t, span))
         tau = end - t
         motion_now(world, motors, u, t, tau)
         if elastic.stuck_count > 0 and change_stuck(world, motors, 0):
             factor_stuck(world, motors)
             continue
-        margin = stiff_step(world, motors, u, t, tau)
-        if elastic.dry and margin >= 0.0:
-            dip = first_dip(world, motors, tau)
-            if dip < tau:
-                margin = stiff_step(world, motors, u, t, dip)
-                if margin < 0.0:
-                    tau = dip
-                else:
-                    margin = stiff_step(world, motors, u, t, tau)
+        tau, margin = try_step(world, motors, u, t, tau)
         if margin < 0.0:
             if pushed_back(world, motors):
                 factor_stuck(world, motors)
@@ -348,9 +351,8 @@ def stiff_motors(world: Any, motors: Any, u: float, start: float, span: float) -
         keep_step(world, motors, t, tau)
         t += tau
         if margin < 0.0:
-            # both are looked at: what lets go is judged by the torques that the step ended with
-            let_go = change_stuck(world, motors, 4)
-            came_to_rest = change_sliding(world, motors)
+            # what lets go is judged by the torques that the step ended with
+            let_go, came_to_rest = change_stuck(world, motors, 4), change_sliding(world, motors)
             if let_go or came_to_rest:
                 factor_stuck(world, motors)
     return True

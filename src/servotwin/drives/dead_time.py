@@ -223,9 +223,7 @@ def carried(
     side: int, x: float, s: float, final: float, slow: float, decay: float, t: float, close: float
 ) -> float:
     """Current of a phase after the time t; zero where its diodes end it, or while its leg floats."""
-    if side == OFF and (
-        zero_within(x, final, slow, t + close) <= t + close or (x == 0.0 and 0.0 < s < 1.0)
-    ):
+    if side == OFF and (zero_within(x, final, slow, t + close) <= t + close or (x == 0.0 and 0.0 < s < 1.0)):
         return 0.0
     return final + (x - final) * decay  # eq:pwm-prediction
 

@@ -19,7 +19,9 @@ from servotwin.compiled.jit import helper
 from servotwin.drives.records import FALLS, FREE, STUCK
 
 FORWARD, BACKWARD = 0, 1  # sides of a table
-FALLEN = 45.0  # square of the speed in Stribeck speeds from which nothing is left of the excess: e^-45 = 3e-20
+FALLEN = (
+    45.0  # square of the speed in Stribeck speeds from which nothing is left of the excess: e^-45 = 3e-20
+)
 
 
 @helper

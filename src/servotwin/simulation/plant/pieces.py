@@ -60,6 +60,7 @@ WEIGHTS = {
 }
 LIGHT = 0.05
 START = 0.1  # of another process
+LEAVE_EVENTS = {Window.DC_FRICTION, Window.PMSM_FRICTION}  # to the window that sees every edge
 MEET_EVENTS = {Window.EVENT_STEPS, Window.GENERAL, Window.DC_FRICTION}  # windows with events on their way
 PATIENCE = 300.0  # s
 
@@ -126,6 +127,19 @@ def _finish(process: subprocess.Popen[bytes]) -> None:
         raise
 
 
+def windows_of(machine: Machine, *, every: bool, zoomed: bool) -> set[Window]:
+    """The windows that a machine needs: the one that runs now with those that it calls, or all that may follow."""
+    choice = machine.world[0]["choice"]
+    windows = {Window(int(choice["moving"]))}
+    if windows & LEAVE_EVENTS:
+        windows.add(Window.ELASTIC)
+    if every or windows & MEET_EVENTS:
+        windows |= {Window.EVENT_STEPS, Window(int(choice["at_stop"]))}
+    if zoomed:
+        windows.add(Window.EVENT_STEPS)
+    return windows
+
+
 def attach_pieces(machine: Machine, *, every: bool, zoomed: bool = False) -> None:
     """Tell the record where the compiled pieces are: those of the window that runs now, or all that may follow.
 
@@ -133,14 +147,8 @@ def attach_pieces(machine: Machine, *, every: bool, zoomed: bool = False) -> Non
     edge, but meets no events as long as such a robot moves freely.
     """
     world = machine.world[0]
-    windows = {Window(int(world["choice"]["moving"]))}
-    if windows & {Window.PMSM_FRICTION, Window.DC_FRICTION}:
-        windows.add(Window.ELASTIC)  # for its events
-    if every or windows & MEET_EVENTS:
-        windows |= {Window.EVENT_STEPS, Window(int(world["choice"]["at_stop"]))}
-    meets_events = Window.EVENT_STEPS in windows
-    if zoomed:
-        windows.add(Window.EVENT_STEPS)
+    windows = windows_of(machine, every=every, zoomed=zoomed)
+    meets_events = every or bool(windows & MEET_EVENTS)
     names = ["servo", *(window.name.lower() for window in sorted(windows))]
     if meets_events or not world["choice"]["unconstrained"]:
         names += ["constrained_arm", "change_modes"]

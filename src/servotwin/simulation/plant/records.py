@@ -223,7 +223,7 @@ PMSM_WINDOW = _record(
 
 # Robots with elastic gears (``elastic_window`` has the equations). Motors behind stiff gears: their number and list.
 ELASTIC_WINDOW = _record(
-    "stiff_count stuck_count events",  # events: of the present window
+    "stiff_count stuck_count dry events",  # dry: some of them have dry friction; events: of the present window
     "per_last",  # 1 / S of the window before
     stiff=("i", _JOINTS),
     place=("i", _JOINTS),  # interval of its bridge that a motor is in

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from servotwin.simulation.plant.machine import Machine
 
 LEAST_DECAY = 0.015  # of a current within its period, for the DC windows
-MOST_TURN = 0.25  # rad by which a rotor swings against its gear in a current period, for the window of elastic gears
+MOST_TURN = (
+    0.25  # rad by which a rotor swings against its gear in a current period, for the window of elastic gears
+)
 
 
 class Method(IntEnum):
@@ -122,7 +124,7 @@ def fits_pmsm_window(machine: Machine) -> bool:
 
 
 def fits_elastic_window(machine: Machine) -> bool:
-    """Whether DC and synchronous motors, connected, have gears of their own without loss and play, some of them elastic.
+    """Whether DC and synchronous motors have gears of their own without loss and play, some of them elastic.
 
     Joints may not stick by themselves, and gears swing slowly enough for a few terms of a power series.
     """

@@ -17,6 +17,7 @@ from servotwin.drives.friction import dry_torque, holding_slack
 from servotwin.drives.records import FREE, MOTOR, STOP, STUCK
 from servotwin.simulation.plant.rates import FRICTION
 from servotwin.simulation.plant.records import WORLD
+from servotwin.simulation.plant.status import PIECE_MISSING
 from servotwin.simulation.plant.stuck_shafts import (
     list_moving_joints,
     moving_inertia,
@@ -181,6 +182,9 @@ def dc_friction_window(
     prediction = world.prediction
     motors, stops = records_at(motors_at, world.m, MOTOR), records_at(stops_at, world.n, STOP)
     n = world.n
+    if world.code.windows[ELASTIC] == 0:
+        world.state.status = PIECE_MISSING
+        return
     if prediction.windows == 0:
         first_friction_window(world, motors)
     begin_window(world, span)

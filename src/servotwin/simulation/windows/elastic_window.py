@@ -129,7 +129,10 @@ def begin_motors(world: Any, motors: Any) -> None:
         elastic.impulse[j] = elastic.square[j] = elastic.electric[j] = elastic.charge[j] = 0.0
         elastic.friction[j] = elastic.gear[j] = elastic.passed[j, 0] = elastic.passed[j, 1] = 0.0
         elastic.peak[j, 0] = elastic.i[j] * elastic.i[j] + elastic.i_q[j] * elastic.i_q[j]
-        elastic.peak[j, 1] = 0.0
+        elastic.peak[j, 1], elastic.place[j] = 0.0, 0
+        if motor.flexible >= 0:
+            elastic.theta[j] = state.y[world.at_theta + motor.flexible]
+            elastic.w[j] = state.y[world.at_w + motor.flexible]
     for r in range(elastic.stiff_count):
         k = elastic.stiff[r]
         for q in range(elastic.stiff_count):

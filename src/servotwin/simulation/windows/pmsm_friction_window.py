@@ -2,16 +2,16 @@ r"""The fast method in one pass for synchronous motors with dry friction, couple
 
 Currents, torque lines and predicted speeds are those of ``pmsm_window``; all of them stand at the motors, so that a
 transmission :math:`\theta_m = N q` of any form changes only how the arm is moved. With the accelerations of the joints
-per torque of a motor, :math:`\Gamma = M^{-1} N^T` and :math:`B = N \Gamma` (eq:motor-inverse-inertia), motors s that stick
-take part by what their gears pass on,
+per torque of a motor, :math:`\Gamma = M^{-1} N^T` and :math:`B = N \Gamma` (eq:motor-inverse-inertia), motors s that
+stick take part by what their gears pass on,
 
 .. math:: \ddot q = \ddot q_0 + \Gamma_s\,p_s, \qquad B_{ss}\,p_s = -N_s\,\ddot q_0, \qquad
           B' = B - B_{:s}\,B_{ss}^{-1}\,B_{s:}                                                (eq:held-motors)
 
 with :math:`\ddot q_0` the accelerations without them and B' the inverse inertia that the others see. :math:`\Gamma` is
 computed now and then and goes on along a straight line; :math:`p_s` is refined once at every stage, so that what
-sticks stands still to the square of what :math:`\Gamma` misses. A window in which a shaft may come to rest or break away
-is carried by ``elastic_window``, which sees the events of every edge.
+sticks stands still to the square of what :math:`\Gamma` misses. A window in which a shaft may come to rest or break
+away is carried by ``elastic_window``, which sees the events of every edge.
 """
 
 from __future__ import annotations
@@ -25,10 +25,16 @@ from servotwin.drives.pmsm.model import pmsm_torque
 from servotwin.drives.records import FREE, MOTOR, POWER, STOP, STUCK
 from servotwin.simulation.plant.rates import FRICTION
 from servotwin.simulation.plant.records import WORLD
+from servotwin.simulation.plant.status import PIECE_MISSING
 from servotwin.simulation.plant.stuck_shafts import solve
 from servotwin.simulation.windows.choice import Window
 from servotwin.simulation.windows.dc_window import REFRESH
-from servotwin.simulation.windows.elastic_window import call_arm, extrapolate_gain, refresh_gain, settle_motors
+from servotwin.simulation.windows.elastic_window import (
+    call_arm,
+    extrapolate_gain,
+    refresh_gain,
+    settle_motors,
+)
 from servotwin.simulation.windows.general_window import bus_voltage, bus_window
 from servotwin.simulation.windows.motor_coordinates import at_joint, at_motor, joint_from_motors
 from servotwin.simulation.windows.motor_inverse_inertia import (
@@ -63,15 +69,13 @@ def solve_stuck(world: Any, motors: Any, values: Any) -> None:
 @part
 def inverse_inertia(world: Any, motors: Any) -> None:
     """B at all motors, the factor of B_ss, and B' of those that move (eq:held-motors)."""
-    elastic, prediction, scratch, m = world.elastic_window, world.prediction, world.scratch, world.m
-    elastic.stuck_count = 0
+    elastic, prediction, m = world.elastic_window, world.prediction, world.m
     for j in range(m):
-        elastic.stuck_count += 1 if motors[j].mode == STUCK else 0
         for k in range(m):
             elastic.B[j, k] = prediction.B[j, k] = at_motor(world, j, elastic.gain[:, k], 0)
+    factor_stuck(world, motors)
     if elastic.stuck_count == 0:
         return
-    factor_stuck(world, motors)
     for k in range(m):
         moves = motors[k].mode != STUCK
         for j in range(m):
@@ -276,6 +280,9 @@ def pmsm_friction_window(
     prediction, state = world.prediction, world.state
     power, motors = records_at(power_at, 1, POWER), records_at(motors_at, world.m, MOTOR)
     stops = records_at(stops_at, world.n, STOP)
+    if world.code.windows[ELASTIC] == 0:
+        state.status = PIECE_MISSING
+        return
     if world.at_bus >= 0:  # in the middle of the window, as the bus went in the last one
         state.u_bus = bus_voltage(world) + 0.5 * state.bus_step
     if prediction.windows == 0:
@@ -297,7 +304,9 @@ def pmsm_friction_window(
     settle_motors(world, motors)
     accept(world, motors, span)
     for j in range(world.m):
-        state.z[FRICTION * world.m + j] += world.elastic_window.friction[j] + world.elastic_window.joint_friction[j]
+        state.z[FRICTION * world.m + j] += (
+            world.elastic_window.friction[j] + world.elastic_window.joint_friction[j]
+        )
     if world.at_bus >= 0:
         bus_window(world, power, motors, span)
     update_guess_error(world)

@@ -1,8 +1,8 @@
 r"""The motors behind stiff gears of a robot that has elastic ones too, through one window, with their events.
 
-They turn with the arm, and with each other: with the inverse inertia B at these motors (eq:motor-inverse-inertia) and the
-accelerations :math:`\beta_0 + \beta_1 t` that they would have without their own torques, a set f of them moves and a set s
-sticks by
+They turn with the arm, and with each other: with the inverse inertia B at these motors (eq:motor-inverse-inertia) and
+the accelerations :math:`\beta_0 + \beta_1 t` that they would have without their own torques, a set f of them moves and
+a set s sticks by
 
 .. math::
 
@@ -20,12 +20,8 @@ from typing import Any
 from servotwin.compiled.jit import helper, part
 from servotwin.drives.friction import breakaway_direction, friction_series, holding_slack
 from servotwin.drives.records import FREE, STUCK
-from servotwin.simulation.plant.event_steps import FAR, SHORTEST, turned_twice
-from servotwin.simulation.plant.stuck_shafts import factor, solve
-from servotwin.simulation.windows.elastic_motor import MOST_EVENTS, SAME, next_guess
-from servotwin.simulation.windows.motor_coordinates import at_motor
-from servotwin.simulation.windows.motor_interval import (
-    CHARGE,
+from servotwin.simulation.plant.actuators import (
+    CHARGED,
     COS,
     ENERGY,
     I_Q,
@@ -34,12 +30,22 @@ from servotwin.simulation.windows.motor_interval import (
     SIN,
     SQUARE,
     I,
-    friction_work,
-    middle_speed,
     motor_interval,
     motor_torque,
     torque_rate,
 )
+from servotwin.simulation.plant.event_steps import FAR, SHORTEST, turned_twice
+from servotwin.simulation.plant.stuck_shafts import factor, solve
+from servotwin.simulation.windows.elastic_motor import (
+    MOST_EVENTS,
+    SAME,
+    friction_work,
+    interval_end,
+    middle_speed,
+    next_guess,
+    note_peaks,
+)
+from servotwin.simulation.windows.motor_coordinates import at_motor
 
 
 @helper
@@ -50,7 +56,7 @@ def hold(world: Any, motors: Any, torque: Any, column: int, beta_0: float, beta_
     """
     elastic, scratch = world.elastic_window, world.scratch
     count = 0
-    for r in range(elastic.stiff_count):
+    for r in range(elastic.stiff_count if elastic.stuck_count > 0 else 0):
         j = elastic.stiff[r]
         if motors[j].mode == STUCK:
             total = beta_0 * elastic.motor_drift[j, 0] + beta_1 * elastic.motor_drift[j, 1]
@@ -81,7 +87,7 @@ def hold(world: Any, motors: Any, torque: Any, column: int, beta_0: float, beta_
 
 @part
 def factor_stuck(world: Any, motors: Any) -> None:
-    """Factor of B_ss of the motors that stick."""
+    """Number of the motors that stick, and the factor of their B_ss."""
     elastic, scratch = world.elastic_window, world.scratch
     row = 0
     for r in range(elastic.stiff_count):
@@ -95,6 +101,7 @@ def factor_stuck(world: Any, motors: Any) -> None:
                 scratch.S[row, column] = 0.5 * (elastic.B[j, k] + elastic.B[k, j])
                 column += 1
         row += 1
+    elastic.stuck_count = row
     factor(scratch.S, row)
 
 
@@ -118,7 +125,9 @@ def motion_now(world: Any, motors: Any, u: float, t: float, tau: float) -> None:
         if motor.mode != STUCK:
             place, w, alpha = elastic.place[j], elastic.w[j], motion[j, 0]
             u_a, u_b = pattern.level_a[j, place] * u, pattern.level_b[j, place] * u
-            rate = torque_rate(motor, u_a, u_b, elastic.i[j], elastic.i_q[j], elastic.cos[j], elastic.sin[j], w)
+            rate = torque_rate(
+                motor, u_a, u_b, elastic.i[j], elastic.i_q[j], elastic.cos[j], elastic.sin[j], w
+            )
             torque[j, 1] = rate - elastic.rubbing[j, 1] * alpha
     hold(world, motors, torque, 1, 0.0, 1.0, motion)
 
@@ -144,22 +153,28 @@ def stiff_step(world: Any, motors: Any, u: float, t: float, tau: float) -> float
             torque[j, 2] = new[IMPULSE] - tau * (f0 + tau * (f1 / 2.0 + tau * (f2 / 6.0)))
             torque[j, 3] = new[MOMENT] - tau * tau * (f0 / 2.0 + tau * (f1 / 3.0 + tau * (f2 / 8.0)))
     hold(world, motors, torque, 2, tau, tau * (t + 0.5 * tau), motion)
-    hold(world, motors, torque, 3, 0.5 * tau * tau, tau * tau * (0.5 * t + tau / 3.0), motion)
+    if elastic.stuck_count > 0:
+        hold(world, motors, torque, 3, 0.5 * tau * tau, tau * tau * (0.5 * t + tau / 3.0), motion)
     for r in range(elastic.stiff_count):
         j = elastic.stiff[r]
         motor = motors[j]
         elastic.w_end[j] = elastic.w[j] + motion[j, 2] if motor.mode != STUCK else 0.0
         if motor.mode != STUCK:
             more = motion[j, 2]
-            friction = elastic.rubbing[j, 0] + more * (elastic.rubbing[j, 1] + 0.5 * more * elastic.rubbing[j, 2])
+            friction = elastic.rubbing[j, 0] + more * (
+                elastic.rubbing[j, 1] + 0.5 * more * elastic.rubbing[j, 2]
+            )
             torque[j, 4] = motor_torque(motor, got[j, I], got[j, I_Q]) - friction
-    hold(world, motors, torque, 4, 1.0, t + tau, motion)
+    if elastic.dry:
+        hold(world, motors, torque, 4, 1.0, t + tau, motion)
     margin = FAR
     for r in range(elastic.stiff_count):
         j = elastic.stiff[r]
         motor = motors[j]
         if motor.mode == STUCK:
-            margin = min(margin, holding_slack(motor, motor_torque(motor, got[j, I], got[j, I_Q]), torque[j, 4]))
+            margin = min(
+                margin, holding_slack(motor, motor_torque(motor, got[j, I], got[j, I_Q]), torque[j, 4])
+            )
         elif motor.mode != FREE:
             margin = min(margin, motor.mode * elastic.w_end[j])
     return margin
@@ -176,7 +191,7 @@ def keep_step(world: Any, motors: Any, t: float, tau: float) -> None:
         elastic.impulse[j] += got[j, IMPULSE]
         elastic.square[j] += got[j, SQUARE]
         elastic.electric[j] += got[j, ENERGY]
-        elastic.charge[j] += got[j, CHARGE]
+        elastic.charge[j] += got[j, CHARGED]
         elastic.passed[j, 0] += torque[j, 2]
         elastic.passed[j, 1] += torque[j, 3] + t * torque[j, 2]
         if motor.mode != STUCK:
@@ -186,9 +201,7 @@ def keep_step(world: Any, motors: Any, t: float, tau: float) -> None:
             elastic.friction[j] += friction_work(f0, f1, f2, w, middle, end, tau)
         elastic.i[j], elastic.i_q[j] = got[j, I], got[j, I_Q]
         elastic.cos[j], elastic.sin[j], elastic.w[j] = got[j, COS], got[j, SIN], elastic.w_end[j]
-        i, i_q = elastic.i[j], elastic.i_q[j]
-        elastic.peak[j, 0] = max(elastic.peak[j, 0], i * i + i_q * i_q)
-        elastic.peak[j, 1] = max(elastic.peak[j, 1], abs(motor_torque(motor, i, i_q)))
+        note_peaks(world, motor, j)
 
 
 @helper
@@ -276,9 +289,7 @@ def locate(world: Any, motors: Any, u: float, t: float, tau: float, outside: flo
     for trial in range(MOST_EVENTS):
         if high - low <= SHORTEST or -outside <= SAME:
             break
-        x = 0.5 * (low + high)
-        if inside > 0.0 and trial % 3 < 2:
-            x = next_guess(low, inside, high, outside)
+        x = next_guess(low, inside, high, outside, trial)
         margin = stiff_step(world, motors, u, t, x)
         if margin < 0.0:
             high, outside = x, margin
@@ -288,45 +299,51 @@ def locate(world: Any, motors: Any, u: float, t: float, tau: float, outside: flo
     return high
 
 
+@helper
+def try_step(world: Any, motors: Any, u: float, t: float, tau: float) -> tuple[float, float]:
+    """A step up to the next edge, or to where one may have turned round twice; its length and its margin."""
+    margin = stiff_step(world, motors, u, t, tau)
+    if world.elastic_window.dry and margin >= 0.0:
+        dip = first_dip(world, motors, tau)
+        if dip < tau:
+            margin = stiff_step(world, motors, u, t, dip)
+            if margin < 0.0:
+                return dip, margin
+            margin = stiff_step(world, motors, u, t, tau)
+    return tau, margin
+
+
+@helper
+def begin_stiff(world: Any, motors: Any) -> None:
+    """Speeds of the motors as the window begins, and whether some of them have dry friction."""
+    elastic = world.elastic_window
+    elastic.dry = 0
+    for r in range(elastic.stiff_count):
+        j = elastic.stiff[r]
+        elastic.w[j] = at_motor(world, j, world.state.y, world.n_x)
+        elastic.dry = 1 if motors[j].mode != FREE else elastic.dry
+    factor_stuck(world, motors)
+
+
 @part
 def stiff_motors(world: Any, motors: Any, u: float, start: float, span: float) -> bool:
     """Carry them over the window; true if that went well. Their end states and integrals are left in the record."""
-    elastic, pattern = world.elastic_window, world.pattern
-    t, rounds, dry = 0.0, 0, False
-    for r in range(elastic.stiff_count):
-        j = elastic.stiff[r]
-        elastic.place[j] = 0
-        elastic.w[j] = at_motor(world, j, world.state.y, world.n_x)
-        dry = dry or motors[j].mode != FREE
-    factor_stuck(world, motors)
+    elastic = world.elastic_window
+    t, rounds = 0.0, 0
+    begin_stiff(world, motors)
     while span - t > SHORTEST:
         rounds += 1
         if rounds > 4 * MOST_EVENTS:
             return False
         end = span
         for r in range(elastic.stiff_count):
-            j = elastic.stiff[r]
-            while (
-                elastic.place[j] < pattern.edges[j]
-                and pattern.times[j, elastic.place[j]] - start - t <= SHORTEST
-            ):
-                elastic.place[j] += 1
-            if elastic.place[j] < pattern.edges[j]:
-                end = min(end, pattern.times[j, elastic.place[j]] - start)
+            end = min(end, interval_end(world, elastic.stiff[r], start, t, span))
         tau = end - t
         motion_now(world, motors, u, t, tau)
-        if dry and change_stuck(world, motors, 0):
+        if elastic.stuck_count > 0 and change_stuck(world, motors, 0):
             factor_stuck(world, motors)
             continue
-        margin = stiff_step(world, motors, u, t, tau)
-        if dry and margin >= 0.0:
-            dip = first_dip(world, motors, tau)
-            if dip < tau:
-                margin = stiff_step(world, motors, u, t, dip)
-                if margin < 0.0:
-                    tau = dip
-                else:
-                    margin = stiff_step(world, motors, u, t, tau)
+        tau, margin = try_step(world, motors, u, t, tau)
         if margin < 0.0:
             if pushed_back(world, motors):
                 factor_stuck(world, motors)
@@ -335,9 +352,8 @@ def stiff_motors(world: Any, motors: Any, u: float, start: float, span: float) -
         keep_step(world, motors, t, tau)
         t += tau
         if margin < 0.0:
-            # both are looked at: what lets go is judged by the torques that the step ended with
-            let_go = change_stuck(world, motors, 4)
-            came_to_rest = change_sliding(world, motors)
+            # what lets go is judged by the torques that the step ended with
+            let_go, came_to_rest = change_stuck(world, motors, 4), change_sliding(world, motors)
             if let_go or came_to_rest:
                 factor_stuck(world, motors)
     return True

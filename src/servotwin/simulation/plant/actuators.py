@@ -265,6 +265,36 @@ def motor_interval(
 
 
 @helper
+def late_speed(
+    motor: Any, u_a: float, u_b: float, i: float, i_q: float, cos: float, sin: float, rest: float, tau: float
+) -> tuple[float, float, float, float, float, float]:
+    r"""What a speed that ends an interval ``rest`` above its parabola changes in a motor, to first order.
+
+    The excess grows as the cube of time: with :math:`g` the current's rate per speed, -K/L of a DC motor,
+
+    .. math:: \Delta i = \tfrac14 g\,\tau\,r\,(1 - \tfrac15\lambda\tau), \qquad
+              \Delta\!\int i = \tfrac1{20} g\,\tau^2 r\,(1 - \tfrac16\lambda\tau)                        (eq:late-speed)
+
+    ``i``, ``i_q``, ``cos``, ``sin`` as they are at its end. Gives the changes of both currents and of the integrals of
+    torque, i^2, power and the current that makes torque.
+    """
+    R = motor.R + motor.R_bridge
+    if motor.kind == DC:
+        slow, g, g_q = R / motor.L * tau, -motor.K / motor.L, 0.0
+        u, u_q, share, torque = u_a, 0.0, 1.0, motor.K * g
+    else:
+        slow, p, salient = R / motor.L_q * tau, motor.pole_pairs, motor.L_d - motor.L_q
+        g, g_q = p * motor.L_q / motor.L_d * i_q, -p * (motor.L_d * i + motor.psi) / motor.L_q
+        u, u_q, share = cos * u_a + sin * u_b, cos * u_b - sin * u_a, 1.5
+        torque = 1.5 * p * ((motor.psi + salient * i) * g_q + salient * i_q * g)
+    at_end = 0.25 * tau * rest * (1.0 - 0.2 * slow)  # eq:late-speed
+    area = 0.05 * tau * tau * rest * (1.0 - slow / 6.0)
+    square, power = 2.0 * share * (i * g + i_q * g_q), share * (u * g + u_q * g_q)
+    charge = g if motor.kind == DC else g_q
+    return g * at_end, g_q * at_end, torque * area, square * area, power * area, charge * area
+
+
+@helper
 def speed_gain(motor: Any, span: float) -> float:
     """Speed of the rotor by the current that a missed acceleration makes in a window [s]."""
     if motor.kind == DC:

@@ -32,6 +32,7 @@ from servotwin.simulation.plant.actuators import (
     SIN,
     SQUARE,
     I,
+    late_speed,
     motor_interval,
     motor_torque,
     torque_rate,
@@ -124,6 +125,7 @@ def elastic_step(
         load_w + tau * (load_a + 0.5 * tau * load_j),
         load_w + 0.5 * tau * (load_a + 0.25 * tau * load_j),
     )
+    more = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     if motor.mode == STUCK:
         held = holding_torque(world, motor, j, t + tau)
         margin = holding_slack(motor, motor_torque(motor, got[I], got[I_Q]), held)
@@ -135,13 +137,17 @@ def elastic_step(
         whole = got[IMPULSE] - rubbing - spring
         w_1 = w + whole / J  # eq:rotor-step
         theta_1 = theta + w * tau + (tau * whole - (got[MOMENT] - rubbing_lever - lever)) / J
+        rest = w_1 - w - tau * (alpha + 0.5 * tau * jerk)
+        more = late_speed(motor, u_a, u_b, got[I], got[I_Q], got[COS], got[SIN], rest, tau)
+        w_1 += more[2] / J
         middle = middle_speed(w, alpha, jerk, w_1, tau)
         rubbed = friction_work(friction, slope, bend, w, middle, w_1, tau)
         margin = FAR if motor.mode == FREE else motor.mode * w_1
     slip_m, slip_1 = middle - load_m, w_1 - load_1
     damped = d * tau / 6.0 * (slip * slip + 4.0 * slip_m * slip_m + slip_1 * slip_1)
     return (
-        got[I], got[I_Q], got[COS], got[SIN], got[IMPULSE], got[MOMENT], got[SQUARE], got[ENERGY], got[CHARGED],
+        got[I] + more[0], got[I_Q] + more[1], got[COS], got[SIN], got[IMPULSE] + more[2], got[MOMENT],
+        got[SQUARE] + more[3], got[ENERGY] + more[4], got[CHARGED] + more[5],
         theta_1, w_1, spring, lever, rubbed, damped, margin, alpha, jerk,
     )  # fmt: skip
 

@@ -30,6 +30,7 @@ from servotwin.simulation.plant.actuators import (
     SIN,
     SQUARE,
     I,
+    late_speed,
     motor_interval,
     motor_torque,
     torque_rate,
@@ -181,24 +182,41 @@ def stiff_step(world: Any, motors: Any, u: float, t: float, tau: float) -> float
 
 
 @helper
-def keep_step(world: Any, motors: Any, t: float, tau: float) -> None:
+def add_late_speed(world: Any, motor: Any, j: int, u: float, tau: float) -> None:
+    """Add to currents and integrals what the end of the speed changes in them (eq:late-speed)."""
+    elastic, pattern = world.elastic_window, world.pattern
+    got, motion, place = elastic.got, elastic.motion, elastic.place[j]
+    rest = elastic.w_end[j] - elastic.w[j] - tau * (motion[j, 0] + 0.5 * tau * motion[j, 1])
+    u_a, u_b = pattern.level_a[j, place] * u, pattern.level_b[j, place] * u
+    more = late_speed(motor, u_a, u_b, got[j, I], got[j, I_Q], got[j, COS], got[j, SIN], rest, tau)
+    got[j, I] += more[0]
+    got[j, I_Q] += more[1]
+    got[j, IMPULSE] += more[2]
+    got[j, SQUARE] += more[3]
+    got[j, ENERGY] += more[4]
+    got[j, CHARGED] += more[5]
+
+
+@helper
+def keep_step(world: Any, motors: Any, u: float, t: float, tau: float) -> None:
     """Take the step that was computed last."""
     elastic = world.elastic_window
     got, torque, motion = elastic.got, elastic.torque, elastic.motion
     for r in range(elastic.stiff_count):
         j = elastic.stiff[r]
         motor = motors[j]
+        if motor.mode != STUCK:
+            add_late_speed(world, motor, j, u, tau)
+            w, end = elastic.w[j], elastic.w_end[j]
+            middle = middle_speed(w, motion[j, 0], motion[j, 1], end, tau)
+            f0, f1, f2 = elastic.rubbing[j, 0], elastic.rubbing[j, 1], elastic.rubbing[j, 2]
+            elastic.friction[j] += friction_work(f0, f1, f2, w, middle, end, tau)
         elastic.impulse[j] += got[j, IMPULSE]
         elastic.square[j] += got[j, SQUARE]
         elastic.electric[j] += got[j, ENERGY]
         elastic.charge[j] += got[j, CHARGED]
         elastic.passed[j, 0] += torque[j, 2]
         elastic.passed[j, 1] += torque[j, 3] + t * torque[j, 2]
-        if motor.mode != STUCK:
-            w, end = elastic.w[j], elastic.w_end[j]
-            middle = middle_speed(w, motion[j, 0], motion[j, 1], end, tau)
-            f0, f1, f2 = elastic.rubbing[j, 0], elastic.rubbing[j, 1], elastic.rubbing[j, 2]
-            elastic.friction[j] += friction_work(f0, f1, f2, w, middle, end, tau)
         elastic.i[j], elastic.i_q[j] = got[j, I], got[j, I_Q]
         elastic.cos[j], elastic.sin[j], elastic.w[j] = got[j, COS], got[j, SIN], elastic.w_end[j]
         note_peaks(world, motor, j)
@@ -349,7 +367,7 @@ def stiff_motors(world: Any, motors: Any, u: float, start: float, span: float) -
                 factor_stuck(world, motors)
                 continue
             tau = locate(world, motors, u, t, tau, margin)
-        keep_step(world, motors, t, tau)
+        keep_step(world, motors, u, t, tau)
         t += tau
         if margin < 0.0:
             # what lets go is judged by the torques that the step ended with

@@ -29,7 +29,7 @@ SOFT_BUS = {"power": {"capacitance": "4 mF", "supply_resistance": "0.2 ohm"}}
     ("changes", "within", "energy"),
     [
         ({}, 1e-9, 1e-7),
-        (COUPLED, 1e-9, 1e-7),
+        (COUPLED, 2e-7, 1e-5),
         ({**COUPLED, **SOFT_BUS}, 2e-7, 1e-5),
     ],
     ids=["each its own gear", "coupled", "coupled, soft bus"],
@@ -37,7 +37,11 @@ SOFT_BUS = {"power": {"capacitance": "4 mF", "supply_resistance": "0.2 ohm"}}
 def test_run_that_starts_and_stops_is_that_of_converged_rk4(
     tmp_path: Path, changes: small.Tree, within: float, energy: float
 ) -> None:
-    """Both motors break away, turn round and come to rest. The bus is taken by its mean over a window."""
+    """Both motors break away, turn round and come to rest, where a little torque decides about the instant.
+
+    Coupled motors stick and slide through each other: that is 0.05 um at the tool. The bus is taken by its mean over a
+    window.
+    """
     fast, exact = both(tmp_path, two(changes, motor=RUBS, encoder=FINEST), MOVE)
     assert largest(fast, exact, "position_rad") < within
     for term in ("copper_J", "source_J", "friction_J"):

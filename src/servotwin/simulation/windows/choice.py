@@ -124,26 +124,27 @@ def fits_pmsm_window(machine: Machine) -> bool:
 
 
 def fits_elastic_window(machine: Machine) -> bool:
-    """Whether DC and synchronous motors have gears of their own without loss and play, some of them elastic.
+    """Whether DC and synchronous motors, as many as joints, have gears without loss and play, stiff or elastic.
 
     Joints may not stick by themselves, and gears swing slowly enough for a few terms of a power series.
     """
-    world, motors, stops = machine.world[0], machine.motors, machine.stops
-    if not (world["n_x"] == world["n"] == world["m"]):
+    world, motors = machine.world[0], machine.motors
+    if not (world["n_x"] == world["n"] == world["m"] and np.isin(motors["kind"], (DC.code, PMSM.code)).all()):
         return False
-    period = machine.servo.servo["T_current"][0]
-    elastic = motors["flexible"] >= 0
-    stiffness = motors["stiffness"] + motors["added_1"] + motors["added_2"]
-    turn = np.sqrt(np.where(elastic, stiffness / motors["J"], 0.0)) * period
-    damped = np.where(elastic, motors["damping"] / motors["J"], 0.0) * period
-    return bool(
-        np.isin(motors["kind"], (DC.code, PMSM.code)).all()
-        and not motors["open"].any()
-        and (motors["eta"] >= 1.0).all()
-        and (motors["half_play"] == 0.0).all()
-        and (stops["mode"] == FREE).all()
-        and max(turn.max(), damped.max()) <= MOST_TURN
+    connected = (
+        not motors["open"].any() and (motors["eta"] >= 1.0).all() and (motors["half_play"] == 0.0).all()
     )
+    return bool(connected and (machine.stops["mode"] == FREE).all() and swing(machine) <= MOST_TURN)
+
+
+def swing(machine: Machine) -> float:
+    """How far a rotor swings against its elastic gear in a current period [rad], or its damper stops it; the most."""
+    motors = machine.motors[machine.motors["flexible"] >= 0]
+    if len(motors) == 0:
+        return 0.0
+    stiffness = motors["stiffness"] + motors["added_1"] + motors["added_2"]
+    rates = np.maximum(np.sqrt(stiffness / motors["J"]), motors["damping"] / motors["J"])
+    return float(rates.max() * machine.servo.servo["T_current"][0])
 
 
 def connected(machine: Machine, kind: ActuatorKind) -> bool:

@@ -234,7 +234,7 @@ def interval_end(world: Any, j: int, start: float, t: float, span: float) -> flo
     place, times, edges = world.elastic_window.place, world.pattern.times, world.pattern.edges[j]
     while place[j] < edges and times[j, place[j]] - start - t <= SHORTEST:
         place[j] += 1
-    return span if place[j] == edges else min(span, times[j, place[j]] - start)  # type: ignore[no-any-return]
+    return span if place[j] == edges else min(span, times[j, place[j]] - start)
 
 
 @part

@@ -95,8 +95,9 @@ def test_window_follows_converged_steps_through_the_same_events(tmp_path: Path, 
     assert largest(fast, exact, "joint_A_position_rad") < near
     assert largest(fast, exact, "_position_rad") < near
     assert fast.summary["energy"]["balance_error_relative"] == pytest.approx(0.0, abs=1e-6)
+    kinks = 1e-5 if "table" in name else 1e-6
     for loss in ("copper_J", "friction_J"):
-        assert fast.summary["energy"][loss] == pytest.approx(exact.summary["energy"][loss], rel=1e-6)
+        assert fast.summary["energy"][loss] == pytest.approx(exact.summary["energy"][loss], rel=kinks)
 
 
 def test_averaged_pulses_follow_converged_steps(tmp_path: Path) -> None:

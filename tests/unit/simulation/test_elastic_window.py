@@ -31,7 +31,6 @@ DEAD_TIME = {"power": {"bridge": {"dead_time": "2 us", "on_resistance": "0.05 oh
 CASES: dict[str, tuple[list[tuple[Any, Any]], small.Tree, float]] = {
     "dc": ([(DC, SOFT)], {}, 1e-8),
     "dc, breakaway": ([({**DC, **STRIBECK}, SOFT)], {}, 1e-8),
-    "dc, table": ([(TABLE, SOFT)], {}, 1e-7),  # steps go over its kinks
     "dc, stiffening": ([(DC, STIFFENING)], {}, 2e-8),
     "synchronous, dead time": ([({**PMSM, **COULOMB}, SOFT)], DEAD_TIME, 1e-8),
     "synchronous, capacitor": ([({**PMSM, **STRIBECK}, SOFT)], CAPACITOR, 2e-7),
@@ -95,9 +94,8 @@ def test_window_follows_converged_steps_through_the_same_events(tmp_path: Path, 
     assert largest(fast, exact, "joint_A_position_rad") < near
     assert largest(fast, exact, "_position_rad") < near
     assert fast.summary["energy"]["balance_error_relative"] == pytest.approx(0.0, abs=1e-6)
-    kinks = 1e-5 if "table" in name else 1e-6
     for loss in ("copper_J", "friction_J"):
-        assert fast.summary["energy"][loss] == pytest.approx(exact.summary["energy"][loss], rel=kinks)
+        assert fast.summary["energy"][loss] == pytest.approx(exact.summary["energy"][loss], rel=1e-6)
 
 
 def test_averaged_pulses_follow_converged_steps(tmp_path: Path) -> None:
@@ -166,6 +164,7 @@ def test_end_stop_is_left_to_steps_from_edge_to_edge(tmp_path: Path) -> None:
         {"gear": {**SOFT, "backlash": "0.02 deg"}},
         {"gear": {**SOFT, "efficiency": "80 %"}},
         {"gear": SOFT, "friction": {"coulomb": "1 N*m"}},
+        {"gear": SOFT, "motor": TABLE},
         {"gear": {**SOFT, "stiffness": "9e4 N*m/rad"}, "motor": {**DC, "rotor_inertia": "2e-5 kg*m^2"}},
     ],
 )

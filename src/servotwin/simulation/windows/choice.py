@@ -138,6 +138,7 @@ def fits_elastic_window(machine: Machine) -> bool:
         and (motors["eta"] >= 1.0).all()
         and (motors["half_play"] == 0.0).all()
         and (stops["mode"] == FREE).all()
+        and not motors["points"].any()
         and max(turn.max(), damped.max()) <= MOST_TURN
     )
 

@@ -25,7 +25,7 @@ MANUTEC = {
     "set.controller.current_period": "0.125 ms",
 }
 ROBOTS: dict[str, tuple[str, dict[str, str], float]] = {
-    "Manutec r3, 0.125 ms": ("manutec-r3-move", MANUTEC, 20.0),
+    "Manutec r3, 0.125 ms": ("manutec-r3-move", MANUTEC, 10.0),
     "sixaxis-5kg, 62.5 us": (str(Path(__file__).parent / "sixaxis-5kg-move.yaml"), {}, 4.0),
 }
 MANY = 2000
@@ -107,7 +107,7 @@ def elastic() -> list[Row]:
         best = {"fast": 0.0, "rk4": 0.0}
         note = ""
         for _ in range(EFFORT.rounds(3)):
-            for method in best:
+            for method in ("fast", "rk4"):
                 run = prepare(read_scenario(name, {**overrides, "solver.method": method}))
                 result = carry_out(run, lambda part: None)
                 best[method] = max(best[method], float(result.summary["real_time_factor"]))

@@ -19,6 +19,7 @@ from servotwin.compiled.jit import helper
 from servotwin.drives.records import FALLS, FREE, STUCK
 
 FORWARD, BACKWARD = 0, 1  # sides of a table
+STEP = 1e-6  # of a speed, over which the slope of a table is taken
 FALLEN = (
     45.0  # square of the speed in Stribeck speeds from which nothing is left of the excess: e^-45 = 3e-20
 )
@@ -92,7 +93,7 @@ def friction_torque(motor: Any, w: float) -> float:
 def friction_series(motor: Any, w: float, later: float) -> tuple[float, float, float]:
     """Friction of a sliding shaft at the speed w, and its first two derivatives by the speed.
 
-    That of a table is the slope of its chord to the speed ``later``.
+    A table has the slope of the line on which the shaft moves towards the speed ``later``.
     """
     tau, slope, bend = motor.tau_c + motor.seal_torque, 0.0, 0.0
     if motor.brake_closed:
@@ -113,8 +114,10 @@ def friction_series(motor: Any, w: float, later: float) -> tuple[float, float, f
     if motor.points[side] > 0:
         here = table_torque(motor, side, way * w)
         tau += here
-        if later != w:
-            slope += way * (table_torque(motor, side, way * later) - here) / (later - w)
+        step = math.copysign(STEP * (1.0 + abs(w)), later - w)
+        if way * (w + step) < 0.0:
+            step = -step
+        slope += way * (table_torque(motor, side, way * (w + step)) - here) / step
     return motor.f * w + way * tau, motor.f + way * slope, way * bend
 
 

@@ -31,7 +31,6 @@ DEAD_TIME = {"power": {"bridge": {"dead_time": "2 us", "on_resistance": "0.05 oh
 CASES: dict[str, tuple[list[tuple[Any, Any]], small.Tree, float]] = {
     "dc": ([(DC, SOFT)], {}, 1e-8),
     "dc, breakaway": ([({**DC, **STRIBECK}, SOFT)], {}, 1e-8),
-    "dc, table": ([(TABLE, SOFT)], {}, 1e-7),  # steps go over its kinks
     "dc, stiffening": ([(DC, STIFFENING)], {}, 2e-8),
     "synchronous, dead time": ([({**PMSM, **COULOMB}, SOFT)], DEAD_TIME, 1e-8),
     "synchronous, capacitor": ([({**PMSM, **STRIBECK}, SOFT)], CAPACITOR, 2e-7),
@@ -165,6 +164,7 @@ def test_end_stop_is_left_to_steps_from_edge_to_edge(tmp_path: Path) -> None:
         {"gear": {**SOFT, "backlash": "0.02 deg"}},
         {"gear": {**SOFT, "efficiency": "80 %"}},
         {"gear": SOFT, "friction": {"coulomb": "1 N*m"}},
+        {"gear": SOFT, "motor": TABLE},
         {"gear": {**SOFT, "stiffness": "9e4 N*m/rad"}, "motor": {**DC, "rotor_inertia": "2e-5 kg*m^2"}},
     ],
 )

@@ -132,7 +132,7 @@ def windows_of(machine: Machine, *, every: bool, zoomed: bool) -> set[Window]:
     choice = machine.world[0]["choice"]
     windows = {Window(int(choice["moving"]))}
     if windows & LEAVE_EVENTS:
-        windows.add(Window.ELASTIC)
+        windows.add(Window(int(choice["event_window"])))
     if every or windows & MEET_EVENTS:
         windows |= {Window.EVENT_STEPS, Window(int(choice["at_stop"]))}
     if zoomed:

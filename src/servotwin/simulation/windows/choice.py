@@ -64,6 +64,7 @@ def choose_window(machine: Machine) -> None:
     world["choice"]["smooth"] = int(is_smooth(motors, stops))
     world["choice"]["moving"] = moving_window(machine)
     world["choice"]["at_stop"] = Window.GENERAL if world["method"] == Method.FAST else Window.EVENT_STEPS
+    world["choice"]["event_window"] = Window.ELASTIC if fits_elastic_window(machine) else Window.EVENT_STEPS
     world["prediction"]["windows"] = 0  # what a window remembers of the one before belongs to another state
     select = getattr(select_window, "py_func", select_window)
     select(machine.world.view(np.recarray)[0], motors.view(np.recarray), stops.view(np.recarray))
@@ -126,15 +127,19 @@ def fits_pmsm_window(machine: Machine) -> bool:
 def fits_elastic_window(machine: Machine) -> bool:
     """Whether DC and synchronous motors, as many as joints, have gears without loss and play, stiff or elastic.
 
-    Joints may not stick by themselves, and gears swing slowly enough for a few terms of a power series.
+    Friction is no table, joints may not stick by themselves, and gears swing slowly enough for a few terms of a power
+    series.
     """
     world, motors = machine.world[0], machine.motors
     if not (world["n_x"] == world["n"] == world["m"] and np.isin(motors["kind"], (DC.code, PMSM.code)).all()):
         return False
-    connected = (
-        not motors["open"].any() and (motors["eta"] >= 1.0).all() and (motors["half_play"] == 0.0).all()
+    plain = (
+        not motors["open"].any()
+        and not motors["points"].any()
+        and (motors["eta"] >= 1.0).all()
+        and (motors["half_play"] == 0.0).all()
     )
-    return bool(connected and (machine.stops["mode"] == FREE).all() and swing(machine) <= MOST_TURN)
+    return bool(plain and (machine.stops["mode"] == FREE).all() and swing(machine) <= MOST_TURN)
 
 
 def swing(machine: Machine) -> float:

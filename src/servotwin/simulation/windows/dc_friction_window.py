@@ -31,6 +31,7 @@ from servotwin.simulation.windows.motor_inverse_inertia import (
     extrapolate_inertia,
     past_stop,
     refresh_rate,
+    reject,
     set_B,
     update_drift,
 )
@@ -182,7 +183,7 @@ def dc_friction_window(
     prediction = world.prediction
     motors, stops = records_at(motors_at, world.m, MOTOR), records_at(stops_at, world.n, STOP)
     n = world.n
-    if world.code.windows[ELASTIC] == 0:
+    if world.choice.event_window == ELASTIC and world.code.windows[ELASTIC] == 0:
         world.state.status = PIECE_MISSING
         return
     if prediction.windows == 0:
@@ -195,9 +196,11 @@ def dc_friction_window(
         correct(world, span)
         steady = keeps_modes(world, motors, stops, span)
     if not steady:
-        prediction.windows = 0
-        call_piece(world.code.windows[ELASTIC], world_at, power_at, motors_at, stops_at, start, span)
-        prediction.windows = 0
+        reject(world)
+        if world.choice.event_window == ELASTIC:
+            world.scratch.rejected = 0
+            call_piece(world.code.windows[ELASTIC], world_at, power_at, motors_at, stops_at, start, span)
+            prediction.windows = 0
         return
     accept(world, motors, start, span)
     for j in range(n):

@@ -37,7 +37,7 @@ from servotwin.simulation.plant.actuators import (
     motor_torque,
     torque_rate,
 )
-from servotwin.simulation.plant.event_steps import FAR, SHORTEST, turned_twice
+from servotwin.simulation.plant.event_steps import FAR, SHORTEST, inside_bracket, next_trial, turned_twice
 from servotwin.simulation.windows.motor_coordinates import at_motor
 
 MOST_EVENTS = 60  # and trials of them, of a motor in a window
@@ -102,7 +102,7 @@ def elastic_step(
     Gives what ``motor_interval`` does, then angle and speed, impulse and moment of the spring's torque, work of
     friction and damper, how far the end is from an event, and acceleration and jerk at the beginning.
     """
-    elastic, d, J = world.elastic_window, motor.damping, motor.J
+    elastic, d, per_J = world.elastic_window, motor.damping, 1.0 / motor.J
     i, i_q, cos, sin = elastic.i[j], elastic.i_q[j], elastic.cos[j], elastic.sin[j]
     theta, w, place = elastic.theta[j], elastic.w[j], elastic.place[j]
     u_a, u_b = world.pattern.level_a[j, place] * u, world.pattern.level_b[j, place] * u
@@ -112,11 +112,13 @@ def elastic_step(
     alpha = jerk = friction = slope = bend = 0.0
     if motor.mode != STUCK:
         tau_e = motor_torque(motor, i, i_q)
-        friction, slope, bend = friction_series(motor, w, w + (tau_e - s0) / J * tau)
-        alpha = (tau_e - friction - s0) / J
+        friction, slope, bend = friction_series(motor, w, w + (tau_e - s0) * per_J * tau)
+        alpha = (tau_e - friction - s0) * per_J
     s1 = k * slip + d * (alpha - load_a)
     if motor.mode != STUCK:
-        jerk = (torque_rate(motor, u_a, u_b, i, i_q, cos, sin, w) - slope * alpha - s1) / J  # eq:rotor-jerk
+        jerk = (
+            torque_rate(motor, u_a, u_b, i, i_q, cos, sin, w) - slope * alpha - s1
+        ) * per_J  # eq:rotor-jerk
     s2 = k * (alpha - load_a) + d * (jerk - load_j)
     got = motor_interval(world, motor, u_a, u_b, i, i_q, cos, sin, w, alpha, jerk, tau)
     spring = tau * (s0 + tau * (s1 / 2.0 + tau * (s2 / 6.0)))
@@ -135,11 +137,11 @@ def elastic_step(
         rubbing = tau * (friction + tau * (f1 / 2.0 + tau * (f2 / 6.0)))
         rubbing_lever = tau * tau * (friction / 2.0 + tau * (f1 / 3.0 + tau * (f2 / 8.0)))
         whole = got[IMPULSE] - rubbing - spring
-        w_1 = w + whole / J  # eq:rotor-step
-        theta_1 = theta + w * tau + (tau * whole - (got[MOMENT] - rubbing_lever - lever)) / J
+        w_1 = w + whole * per_J  # eq:rotor-step
+        theta_1 = theta + w * tau + (tau * whole - (got[MOMENT] - rubbing_lever - lever)) * per_J
         rest = w_1 - w - tau * (alpha + 0.5 * tau * jerk)
         more = late_speed(motor, u_a, u_b, got[I], got[I_Q], got[COS], got[SIN], rest, tau)
-        w_1 += more[2] / J
+        w_1 += more[2] * per_J
         middle = middle_speed(w, alpha, jerk, w_1, tau)
         rubbed = friction_work(friction, slope, bend, w, middle, w_1, tau)
         margin = FAR if motor.mode == FREE else motor.mode * w_1
@@ -153,16 +155,9 @@ def elastic_step(
 
 
 @helper
-def next_guess(low: float, inside: float, high: float, outside: float, trial: int) -> float:
-    """Where to look next for a margin that is positive at ``low`` and negative at ``high``.
-
-    On the line between both, and in the middle every third time. What has just begun to move has no margin yet: it
-    comes back, and the middle is the better guess.
-    """
-    if inside <= 0.0 or trial % 3 == 2:
-        return 0.5 * (low + high)
-    part = inside / (inside - outside)
-    return low + (high - low) * min(max(part, 1e-3), 1.0 - 1e-3)
+def first_guess(inside: float, outside: float, tau: float) -> float:
+    """Where to look first for an event: on the line between both margins; what has just begun to move has none yet."""
+    return tau * inside / (inside - outside) if inside > 0.0 else 0.5 * tau
 
 
 @helper
@@ -171,15 +166,18 @@ def locate(
 ) -> float:
     """Close in on the event of an interval whose end lies beyond one; when it happens."""
     low, high = 0.0, tau
-    for trial in range(MOST_EVENTS):
+    x = inside_bracket(low, high, first_guess(inside, outside, tau))
+    for _ in range(MOST_EVENTS):
         if high - low <= SHORTEST or -outside <= SAME:
             break
-        x = next_guess(low, inside, high, outside, trial)
-        margin = elastic_step(world, motor, j, u, t, x)[MARGIN]
-        if margin < 0.0:
-            high, outside = x, margin
+        here = elastic_step(world, motor, j, u, t, x)[MARGIN]
+        if here < 0.0:
+            following = next_trial(x, here, low, inside, high, outside)
+            high, outside = x, here
         else:
-            low, inside = x, margin
+            following = next_trial(x, here, high, outside, low, inside)
+            low, inside = x, here
+        x = following
     return high
 
 
@@ -237,7 +235,7 @@ def interval_end(world: Any, j: int, start: float, t: float, span: float) -> flo
     place, times, edges = world.elastic_window.place, world.pattern.times, world.pattern.edges[j]
     while place[j] < edges and times[j, place[j]] - start - t <= SHORTEST:
         place[j] += 1
-    return span if place[j] == edges else min(span, times[j, place[j]] - start)  # type: ignore[no-any-return]
+    return span if place[j] == edges else min(span, times[j, place[j]] - start)
 
 
 @part

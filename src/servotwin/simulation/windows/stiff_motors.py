@@ -35,15 +35,15 @@ from servotwin.simulation.plant.actuators import (
     motor_torque,
     torque_rate,
 )
-from servotwin.simulation.plant.event_steps import FAR, SHORTEST, turned_twice
+from servotwin.simulation.plant.event_steps import FAR, SHORTEST, inside_bracket, next_trial, turned_twice
 from servotwin.simulation.plant.stuck_shafts import factor, solve
 from servotwin.simulation.windows.elastic_motor import (
     MOST_EVENTS,
     SAME,
+    first_guess,
     friction_work,
     interval_end,
     middle_speed,
-    next_guess,
     note_peaks,
 )
 from servotwin.simulation.windows.motor_coordinates import at_motor
@@ -304,15 +304,18 @@ def first_dip(world: Any, motors: Any, tau: float) -> float:
 def locate(world: Any, motors: Any, u: float, t: float, tau: float, outside: float) -> float:
     """Close in on the first event of an interval whose end lies beyond one; when it happens."""
     low, high, inside = 0.0, tau, margin_now(world, motors)
-    for trial in range(MOST_EVENTS):
+    x = inside_bracket(low, high, first_guess(inside, outside, tau))
+    for _ in range(MOST_EVENTS):
         if high - low <= SHORTEST or -outside <= SAME:
             break
-        x = next_guess(low, inside, high, outside, trial)
-        margin = stiff_step(world, motors, u, t, x)
-        if margin < 0.0:
-            high, outside = x, margin
+        here = stiff_step(world, motors, u, t, x)
+        if here < 0.0:
+            following = next_trial(x, here, low, inside, high, outside)
+            high, outside = x, here
         else:
-            low, inside = x, margin
+            following = next_trial(x, here, high, outside, low, inside)
+            low, inside = x, here
+        x = following
     stiff_step(world, motors, u, t, high)
     return high
 

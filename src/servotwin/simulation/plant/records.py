@@ -53,8 +53,8 @@ def _record(
 
 
 # What the compiled loop reads to choose the window; only ``windows.choice`` writes it.
-# window: the one that comes next; moving, at_stop: the one without and with a joint at its end stop; event_window: that sees
-# the events which the windows of dry friction leave to it
+# window: the one that comes next; moving, at_stop: the one without and with a joint at its end stop
+# event_window: the one that sees the events which the windows of dry friction leave to it
 # unconstrained: the arm obeys its equation as it stands; smooth: nothing but end stops makes events
 CHOICE = _record("window moving at_stop event_window unconstrained smooth")
 

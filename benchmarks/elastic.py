@@ -1,4 +1,4 @@
-"""Robots with elastic gears and stiction beside the clock, beside RK4, and beside what their evaluations would take."""
+"""Robots with elastic or coupled gears and stiction beside the clock, beside RK4, and beside what their evaluations would take."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from servotwin.drives.pmsm import PMSM
 from servotwin.drives.pmsm.interval import pmsm_interval
 from servotwin.simulation.run import carry_out, prepare
 from servotwin.simulation.scenario.scenario import read_scenario
+from servotwin.simulation.windows.choice import Window
 
 MANUTEC = {
     "solver.pwm": "switched",
@@ -27,6 +28,7 @@ MANUTEC = {
 ROBOTS: dict[str, tuple[str, dict[str, str], float]] = {
     "Manutec r3, 0.125 ms": ("manutec-r3-move", MANUTEC, 10.0),
     "sixaxis-5kg, 62.5 us": (str(Path(__file__).parent / "sixaxis-5kg-move.yaml"), {}, 4.0),
+    "palletizer-4, stiff gears, 62.5 us": (str(Path(__file__).parent / "palletizer-4-move.yaml"), {}, 10.0),
 }
 MANY = 2000
 
@@ -85,6 +87,8 @@ def limit(machine: Any) -> tuple[float, str]:
     """Real-time factor if evaluations of arm and windings were all that a window takes; of what it is made."""
     motors, edges = machine.motors, machine.world["pattern"]["edges"][0]
     m, stiff = len(motors), motors["flexible"] < 0
+    if machine.world["choice"]["moving"][0] == Window.PMSM_FRICTION:  # each through its own edges
+        stiff = np.zeros(m, dtype=bool)
     intervals = np.where(stiff, edges[:m][stiff].sum() + 1, edges[:m] + 1)
     synchronous = motors["kind"] == PMSM.code
     points = np.zeros((4, 4))
@@ -101,7 +105,7 @@ def limit(machine: Any) -> tuple[float, str]:
 
 
 def elastic() -> list[Row]:
-    """Every edge of robots with elastic gears: real time, and RK4 from edge to edge."""
+    """Every edge of robots with elastic or coupled gears: real time, and RK4 from edge to edge."""
     rows = []
     for what, (name, overrides, target) in ROBOTS.items():
         best = {"fast": 0.0, "rk4": 0.0}

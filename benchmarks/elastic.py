@@ -1,4 +1,4 @@
-"""Robots with elastic or coupled gears and stiction beside the clock, beside RK4, and beside what their evaluations would take."""
+"""Robots with elastic or coupled gears and stiction beside the clock, RK4, and what their evaluations would take."""
 
 from __future__ import annotations
 

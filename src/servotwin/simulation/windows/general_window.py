@@ -249,6 +249,8 @@ def bus_window(world: Any, power: Any, motors: Any, span: float) -> None:
         if motors[j].feed != COMMAND:  # which has no bridge
             spent += world.general.z_window[ELECTRIC * world.m + j]
     low, high, u1 = 0.0, 4.0 * max(u0, p.u_source), u0 + state.bus_step
+    if p.C * u1 * p.R_supply <= 0.5 * span * p.u_source:  # near zero the slope leads astray
+        u1 = 0.5 * high
     middle, supply, resistor = u0, 0.0, 0.0
     for _ in range(60):  # by Newton's rule, and by halves where that leads astray
         middle = 0.5 * (u0 + u1)

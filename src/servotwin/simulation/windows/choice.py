@@ -106,7 +106,7 @@ def usual_window(machine: Machine) -> Window:
             return Window.DC if linear else Window.DC_FRICTION
         if not fits_elastic_window(machine):
             return Window.GENERAL
-        smooth_pmsm = world["elastic"] == 0 and (motors["kind"] == PMSM.code).all()
+        smooth_pmsm = world["elastic"] == 0 and are_all(machine, PMSM)
         return Window.PMSM_FRICTION if smooth_pmsm else Window.ELASTIC
     generated = world["method"] == Method.RK4 and linear and fits_dc_window(machine)
     return Window.GENERATED_RK4 if generated else Window.EVENT_STEPS
@@ -152,11 +152,16 @@ def swing(machine: Machine) -> float:
     return float(rates.max() * machine.servo.servo["T_current"][0])
 
 
+def are_all(machine: Machine, kind: ActuatorKind) -> bool:
+    """Whether all motors are of this kind."""
+    return bool((machine.motors["kind"] == kind.code).all())
+
+
 def connected(machine: Machine, kind: ActuatorKind) -> bool:
     """Whether all motors are of one kind, none of them interrupted, on a stiff bus."""
     motors = machine.motors
     stiff_bus = machine.world["at_bus"][0] < 0
-    return bool(stiff_bus and (motors["kind"] == kind.code).all() and not motors["open"].any())
+    return bool(stiff_bus and are_all(machine, kind) and not motors["open"].any())
 
 
 def decays(machine: Machine) -> bool:

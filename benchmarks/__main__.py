@@ -14,7 +14,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import drives, dynamics, planning, sizing, startup, workspace
+from benchmarks import drives, dynamics, elastic, planning, sizing, startup, workspace
 from benchmarks.derivation import derivation_table
 from benchmarks.timing import EFFORT, Row
 
@@ -25,6 +25,7 @@ PARTS: dict[str, Callable[[], list[Row]]] = {
     "cold process": startup.cold_process,
     "first command": startup.first_run,
     "simulation": drives.simulation,
+    "elastic gears": elastic.elastic,
     "first run": drives.first_run,
     "planning": planning.planning,
     "sizing": sizing.sizing,

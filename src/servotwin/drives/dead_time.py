@@ -32,6 +32,7 @@ from typing import Any
 
 from servotwin.compiled.jit import helper, part
 from servotwin.drives.pwm import FULL, NEVER, leg_edges, leg_modulations, phases, vector
+from servotwin.drives.winding_window import decayed
 
 HIGH, OFF, LOW = 1, 0, -1
 SAME = 1e-13  # parts of a period: instants that differ by less are one
@@ -106,6 +107,18 @@ def after(x: float, final: float, slow: float, t: float) -> float:
 def until_zero(x: float, final: float, slow: float) -> float:
     """When a current that tends to ``final`` reaches zero."""
     return slow * math.log1p(-x / final) if x * final < 0.0 else NEVER
+
+
+@helper
+def zero_within(x: float, final: float, slow: float, span: float) -> float:
+    """``until_zero``, or NEVER where it is clear without a logarithm that this lies beyond ``span``.
+
+    ln(1 + z) >= z / (1 + z), and most currents are far from zero.
+    """
+    if x * final >= 0.0:
+        return NEVER
+    z = -x / final
+    return NEVER if slow * z > span * (1.0 + z) else slow * math.log1p(z)
 
 
 @helper
@@ -206,11 +219,13 @@ def three_levels(
 
 
 @helper
-def carried(side: int, x: float, s: float, final: float, slow: float, t: float, close: float) -> float:
+def carried(
+    side: int, x: float, s: float, final: float, slow: float, decay: float, t: float, close: float
+) -> float:
     """Current of a phase after the time t; zero where its diodes end it, or while its leg floats."""
-    if side == OFF and (until_zero(x, final, slow) <= t + close or (x == 0.0 and 0.0 < s < 1.0)):
+    if side == OFF and (zero_within(x, final, slow, t + close) <= t + close or (x == 0.0 and 0.0 < s < 1.0)):
         return 0.0
-    return after(x, final, slow, t)
+    return final + (x - final) * decay  # eq:pwm-prediction
 
 
 @part
@@ -236,16 +251,17 @@ def three_phase_with_diodes(
         to_0, to_1, to_2 = s_0 - star - e[0], s_1 - star - e[1], s_2 - star - e[2]
         end = min(
             end,
-            t + until_zero(x_0, to_0, slow) if sides[0] == OFF else NEVER,
-            t + until_zero(x_1, to_1, slow) if sides[1] == OFF else NEVER,
-            t + until_zero(x_2, to_2, slow) if sides[2] == OFF else NEVER,
+            t + zero_within(x_0, to_0, slow, end - t) if sides[0] == OFF else NEVER,
+            t + zero_within(x_1, to_1, slow, end - t) if sides[1] == OFF else NEVER,
+            t + zero_within(x_2, to_2, slow, end - t) if sides[2] == OFF else NEVER,
         )
         if end > t + SAME * T:
             level_a, level_b = vector(s_0, s_1, s_2)
             edges = begin_vector(t, level_a, level_b, edges, times, a, b, row)
-        x_0 = carried(sides[0], x_0, s_0, to_0, slow, end - t, SAME * T)
-        x_1 = carried(sides[1], x_1, s_1, to_1, slow, end - t, SAME * T)
-        x_2 = carried(sides[2], x_2, s_2, to_2, slow, end - t, SAME * T)
+        decay = decayed((end - t) / slow) if slow > 0.0 else 0.0
+        x_0 = carried(sides[0], x_0, s_0, to_0, slow, decay, end - t, SAME * T)
+        x_1 = carried(sides[1], x_1, s_1, to_1, slow, decay, end - t, SAME * T)
+        x_2 = carried(sides[2], x_2, s_2, to_2, slow, decay, end - t, SAME * T)
         t = end
         leg_0 = switched_off(leg_0, t, T, sides[0], x_0, storage)
         leg_1 = switched_off(leg_1, t, T, sides[1], x_1, storage)

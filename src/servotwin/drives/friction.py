@@ -19,6 +19,10 @@ from servotwin.compiled.jit import helper
 from servotwin.drives.records import FALLS, FREE, STUCK
 
 FORWARD, BACKWARD = 0, 1  # sides of a table
+STEP = 1e-6  # of a speed, over which the slope of a table is taken
+FALLEN = (
+    45.0  # square of the speed in Stribeck speeds from which nothing is left of the excess: e^-45 = 3e-20
+)
 
 
 @helper
@@ -48,7 +52,8 @@ def sliding_torque(shaft: Any, way: int, w: float) -> float:
     for k in range(FALLS):
         if shaft.tau_fall[k] > 0.0:
             ratio = w / shaft.w_stribeck[k]
-            tau += shaft.tau_fall[k] * math.exp(-ratio * ratio)  # eq:friction-curve
+            if ratio * ratio < FALLEN:
+                tau += shaft.tau_fall[k] * math.exp(-ratio * ratio)  # eq:friction-curve
     if way < 0:
         return tau + table_torque(shaft, BACKWARD, -w)  # type: ignore[no-any-return]
     return tau + table_torque(shaft, FORWARD, w)  # type: ignore[no-any-return]
@@ -82,6 +87,38 @@ def dry_torque(motor: Any, w: float) -> float:
 def friction_torque(motor: Any, w: float) -> float:
     """Torque that opposes the motion of a motor in its mode [N m]; a stuck shaft has its own equation."""
     return motor.f * w + dry_torque(motor, w)  # type: ignore[no-any-return]
+
+
+@helper
+def friction_series(motor: Any, w: float, later: float) -> tuple[float, float, float]:
+    """Friction of a sliding shaft at the speed w, and its first two derivatives by the speed.
+
+    A table has the slope of the line on which the shaft moves towards the speed ``later``.
+    """
+    tau, slope, bend = motor.tau_c + motor.seal_torque, 0.0, 0.0
+    if motor.brake_closed:
+        tau += motor.brake_torque
+    for k in range(FALLS):
+        if motor.tau_fall[k] > 0.0:
+            per = 1.0 / motor.w_stribeck[k]
+            ratio = w * per
+            if ratio * ratio < FALLEN:
+                rest = motor.tau_fall[k] * math.exp(-ratio * ratio)  # eq:friction-curve
+                tau += rest
+                slope -= 2.0 * ratio * per * rest
+                bend += (4.0 * ratio * ratio - 2.0) * per * per * rest
+    way = motor.mode
+    if motor.mode == FREE:
+        tau, slope, bend, way = 0.0, 0.0, 0.0, 1 if w >= 0.0 else -1
+    side = BACKWARD if way < 0 else FORWARD
+    if motor.points[side] > 0:
+        here = table_torque(motor, side, way * w)
+        tau += here
+        step = math.copysign(STEP * (1.0 + abs(w)), later - w)
+        if way * (w + step) < 0.0:
+            step = -step
+        slope += way * (table_torque(motor, side, way * (w + step)) - here) / step
+    return motor.f * w + way * tau, motor.f + way * slope, way * bend
 
 
 @helper

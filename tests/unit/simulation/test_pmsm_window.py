@@ -90,9 +90,9 @@ def test_window_that_meets_an_end_stop_is_left_to_the_edges(tmp_path: Path) -> N
     ("machine", "expected"),
     [
         (two(), Window.PMSM),
-        (two(motor={**small.PMSM, "coulomb_friction": "0.02 N*m"}), Window.GENERAL),
-        (two(gear={"stiffness": "4000 N*m/rad", "damping": "2 N*m*s/rad"}), Window.GENERAL),
-        (two({"power": {"capacitance": "1 mF", "supply_resistance": "0.5 ohm"}}), Window.GENERAL),
+        (two(motor={**small.PMSM, "coulomb_friction": "0.02 N*m"}), Window.PMSM_FRICTION),
+        (two(gear={"stiffness": "4000 N*m/rad", "damping": "2 N*m*s/rad"}), Window.ELASTIC),
+        (two({"power": {"capacitance": "1 mF", "supply_resistance": "0.5 ohm"}}), Window.PMSM_FRICTION),
     ],
     ids=["stiff and smooth", "dry friction", "elastic gears", "soft bus"],
 )

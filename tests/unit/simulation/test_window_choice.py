@@ -22,7 +22,7 @@ ROBOTS = {
     "dc": ({}, "fast", Window.DC),
     "dc, dry friction": ({"motor": RUBBING}, "fast", Window.DC_FRICTION),
     "synchronous": ({"motor": small.PMSM}, "fast", Window.PMSM),
-    "elastic": ({"gear": {"stiffness": "4000 N*m/rad", "damping": "2 N*m*s/rad"}}, "fast", Window.GENERAL),
+    "elastic": ({"gear": {"stiffness": "4000 N*m/rad", "damping": "2 N*m*s/rad"}}, "fast", Window.ELASTIC),
     "dc, rk4": ({}, "rk4", Window.GENERATED_RK4),
     "dc, dry friction, rk4": ({"motor": RUBBING}, "rk4", Window.EVENT_STEPS),
     "dc, adaptive": ({}, "adaptive", Window.EVENT_STEPS),

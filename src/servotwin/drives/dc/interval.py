@@ -32,6 +32,9 @@ from servotwin.compiled.jit import helper
 BRIEF = 0.25  # lambda tau up to which the current of an interval is a power series
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(5)
 NODES, WEIGHTS = (1.0 + _NODES) / 2.0, _WEIGHTS / 2.0  # in 0..1
+MOST_TERMS = 11
+PER = 1.0 / np.arange(1.0, MOST_TERMS + 3.0)
+POWERS = NODES ** np.arange(1, MOST_TERMS + 1)[:, None]
 
 
 @helper
@@ -62,6 +65,12 @@ def dc_interval(
 
 
 @helper
+def series_terms(x: float) -> int:
+    """Terms of the series of a current for lambda tau = x: what is left out, x^n / (n + 1)!, is below 1e-15 of it."""
+    return 7 + int(x > 0.02) + int(x > 0.05) + 2 * int(x > 0.1)
+
+
+@helper
 def dc_series(
     x: float, slope: float, K: float, u: float, i0: float, w0: float, alpha: float, jerk: float, tau: float
 ) -> tuple[float, float, float, float]:
@@ -71,13 +80,11 @@ def dc_series(
     c = i0
     end, first, moment = c, c, 0.5 * c
     p0, p1, p2, p3, p4 = c, c, c, c, c
-    s0, s1, s2, s3, s4 = 1.0, 1.0, 1.0, 1.0, 1.0
-    for k in range(9 if x < 0.05 else 13):  # what is left out is below 1e-15 of the current
-        c = (force - x * c) / (k + 1)  # eq:current-series
+    for k in range(series_terms(x)):
+        c = (force - x * c) * PER[k]  # eq:current-series
         force, force_1, force_2 = force_1, force_2, 0.0
-        power = k + 1.0
-        end, first, moment = end + c, first + c / (power + 1.0), moment + c / (power + 2.0)
-        s0, s1, s2, s3, s4 = s0 * NODES[0], s1 * NODES[1], s2 * NODES[2], s3 * NODES[3], s4 * NODES[4]
-        p0, p1, p2, p3, p4 = p0 + c * s0, p1 + c * s1, p2 + c * s2, p3 + c * s3, p4 + c * s4
+        end, first, moment = end + c, first + c * PER[k + 1], moment + c * PER[k + 2]
+        p0, p1, p2 = p0 + c * POWERS[k, 0], p1 + c * POWERS[k, 1], p2 + c * POWERS[k, 2]
+        p3, p4 = p3 + c * POWERS[k, 3], p4 + c * POWERS[k, 4]
     square = WEIGHTS[0] * (p0 * p0 + p4 * p4) + WEIGHTS[1] * (p1 * p1 + p3 * p3) + WEIGHTS[2] * p2 * p2
     return end, tau * first, tau * tau * moment, tau * square

@@ -9,10 +9,11 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from servotwin.compiled.jit import Piece, helper
+from servotwin.compiled.jit import Piece, helper, part
 from servotwin.compiled.native_calls import call_actuator, call_piece
 from servotwin.drives.dc import DC as DC_KIND
-from servotwin.drives.dc.model import dc_rates, dc_speed_gain, dc_window_interval
+from servotwin.drives.dc.interval import dc_interval
+from servotwin.drives.dc.model import dc_current_rate, dc_rates, dc_speed_gain, dc_window_interval
 from servotwin.drives.dc_reduced import DC_REDUCED as DC_REDUCED_KIND
 from servotwin.drives.dc_reduced.model import (
     dc_reduced_current,
@@ -27,6 +28,7 @@ from servotwin.drives.own import CHARGE, CODE, EFFORT, LOSS, LOST, POWER, WORK
 from servotwin.drives.pmsm import PMSM as PMSM_KIND
 from servotwin.drives.pmsm.interval import pmsm_interval
 from servotwin.drives.pmsm.model import (
+    pmsm_current_rates,
     pmsm_rates,
     pmsm_speed_gain,
     pmsm_torque,
@@ -43,6 +45,8 @@ from servotwin.simulation.plant.hydraulic_code import (
 
 DC, DC_REDUCED, PMSM, OWN = DC_KIND.code, DC_REDUCED_KIND.code, PMSM_KIND.code, CODE
 HYDRAULIC = HYDRAULIC_KIND.code
+# of what ``motor_interval`` gives
+I, I_Q, COS, SIN, IMPULSE, MOMENT, SQUARE, ENERGY, CHARGED = range(9)
 COMMAND, H_BRIDGE, THREE_PHASE = int(Feed.COMMAND), int(Feed.H_BRIDGE), int(Feed.THREE_PHASE)
 
 
@@ -216,6 +220,78 @@ def window_interval(
         most = max(abs(before), abs(i))
         return i, i_q, flux_d, flux_q, c, s, first, lever, square, gained, charge, most, abs(motor.K) * most
     return i, i_q, flux_d, flux_q, c, s, first, lever, square, gained, charge, abs(i), abs(motor.K * i)
+
+
+@helper
+def motor_torque(motor: Any, i: float, i_q: float) -> float:
+    """Torque [N m] by the currents, of a synchronous motor i_d and i_q."""
+    if motor.kind == DC:
+        return motor.K * i  # type: ignore[no-any-return]
+    return pmsm_torque(motor, i, i_q)
+
+
+@helper
+def torque_rate(
+    motor: Any, u_a: float, u_b: float, i: float, i_q: float, cos: float, sin: float, w: float
+) -> float:
+    """How fast the torque changes [N m/s]."""
+    if motor.kind == DC:
+        return motor.K * dc_current_rate(motor, u_a, i, w)  # type: ignore[no-any-return]
+    di_d, di_q = pmsm_current_rates(motor, cos * u_a + sin * u_b, cos * u_b - sin * u_a, i, i_q, w)
+    salient = motor.L_d - motor.L_q
+    return 1.5 * motor.pole_pairs * ((motor.psi + salient * i) * di_q + salient * di_d * i_q)  # type: ignore[no-any-return]
+
+
+@part
+def motor_interval(
+    world: Any, motor: Any, u_a: float, u_b: float, i: float, i_q: float, cos: float, sin: float,
+    w: float, alpha: float, jerk: float, tau: float,
+) -> tuple[float, float, float, float, float, float, float, float, float]:  # fmt: skip
+    """Currents, cosine and sine of the electrical angle after ``tau`` seconds, and integrals over them.
+
+    Impulse of the torque and its moment about the beginning, integrals of i^2 (of three phases 3/2 of it), of the
+    power from the bridge and of the current that makes torque.
+    """
+    R = motor.R + motor.R_bridge
+    if motor.kind == DC:
+        i, charge, lever, square = dc_interval(R, motor.L, motor.K, u_a, i, w, alpha, jerk, tau)
+        return i, 0.0, cos, sin, motor.K * charge, motor.K * lever, square, u_a * charge, charge
+    g_d, g_q = 1.0 / motor.L_d, 1.0 / motor.L_q
+    D, Q, cos, sin, impulse, moment, _, _, energy, square, charge = pmsm_interval(
+        world.scratch.flux_points, R, g_d, g_q, motor.psi, motor.pole_pairs, w, alpha, jerk, cos, sin, cos, sin,
+        u_a, u_b, motor.L_d * i + motor.psi, motor.L_q * i_q, 0.0, tau, 0.0,
+    )  # fmt: skip
+    return (D - motor.psi) * g_d, Q * g_q, cos, sin, impulse, moment, square, energy, charge
+
+
+@helper
+def late_speed(
+    motor: Any, u_a: float, u_b: float, i: float, i_q: float, cos: float, sin: float, rest: float, tau: float
+) -> tuple[float, float, float, float, float, float]:
+    r"""What a speed that ends an interval ``rest`` above its parabola changes in a motor, to first order.
+
+    The excess grows as the cube of time: with :math:`g` the current's rate per speed, -K/L of a DC motor,
+
+    .. math:: \Delta i = \tfrac14 g\,\tau\,r\,(1 - \tfrac15\lambda\tau), \qquad
+              \Delta\!\int i = \tfrac1{20} g\,\tau^2 r\,(1 - \tfrac16\lambda\tau)                        (eq:late-speed)
+
+    ``i``, ``i_q``, ``cos``, ``sin`` as they are at its end. Gives the changes of both currents and of the integrals of
+    torque, i^2, power and the current that makes torque.
+    """
+    R = motor.R + motor.R_bridge
+    if motor.kind == DC:
+        slow, g, g_q = R / motor.L * tau, -motor.K / motor.L, 0.0
+        u, u_q, share, torque = u_a, 0.0, 1.0, motor.K * g
+    else:
+        slow, p, salient = R / motor.L_q * tau, motor.pole_pairs, motor.L_d - motor.L_q
+        g, g_q = p * motor.L_q / motor.L_d * i_q, -p * (motor.L_d * i + motor.psi) / motor.L_q
+        u, u_q, share = cos * u_a + sin * u_b, cos * u_b - sin * u_a, 1.5
+        torque = 1.5 * p * ((motor.psi + salient * i) * g_q + salient * i_q * g)
+    at_end = 0.25 * tau * rest * (1.0 - 0.2 * slow)  # eq:late-speed
+    area = 0.05 * tau * tau * rest * (1.0 - slow / 6.0)
+    square, power = 2.0 * share * (i * g + i_q * g_q), share * (u * g + u_q * g_q)
+    charge = g if motor.kind == DC else g_q
+    return g * at_end, g_q * at_end, torque * area, square * area, power * area, charge * area
 
 
 @helper

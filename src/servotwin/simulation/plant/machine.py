@@ -285,6 +285,9 @@ def attach_drives(machine: Machine) -> None:
     world["dc"]["joint_K"][:m], world["viscous"][:m] = ratio * motors["K"], ratio**2 * motors["f"]
     world["dc"]["decay"][:m] = (motors["R"] + motors["R_bridge"]) * slope
     world["dc"]["emf_rate"][:m] = motors["K"] * slope
+    stiff = np.flatnonzero(motors["flexible"] < 0)
+    world["elastic_window"]["stiff_count"] = len(stiff)
+    world["elastic_window"]["stiff"][: len(stiff)] = stiff
     world["inverse_ratio"][:m] = 1.0 / np.where(ratio != 0.0, ratio, 1.0)
     world["dc"]["joint_emf_rate"][:m] = motors["K"] * ratio * slope
 
@@ -324,6 +327,8 @@ def world_record(
     w["state"]["u_bus"] = bus_voltage_of(truth)
     N = plant.mechanism.rotors.N
     w["diagonal"] = int(np.array_equal(N, np.diag(np.diag(N))))
+    if n == m:
+        w["N_inverse"][:n, :n] = np.linalg.inv(N)
     w["method"] = Method.named(solver.method)
     w["adaptive"] = int(solver.method == "adaptive")
     w["tolerance"] = solver.tolerance

@@ -21,7 +21,9 @@ from servotwin.simulation.plant.rates import constrained_arm
 from servotwin.simulation.windows.choice import Window
 from servotwin.simulation.windows.dc_friction_window import dc_friction_window
 from servotwin.simulation.windows.dc_window import dc_window
+from servotwin.simulation.windows.elastic_window import elastic_window
 from servotwin.simulation.windows.general_window import general_window
+from servotwin.simulation.windows.pmsm_friction_window import pmsm_friction_window
 from servotwin.simulation.windows.pmsm_window import pmsm_window
 
 if TYPE_CHECKING:
@@ -32,6 +34,8 @@ PIECES: dict[str, Callback] = {
     "dc": dc_window,
     "dc_friction": dc_friction_window,
     "pmsm": pmsm_window,
+    "pmsm_friction": pmsm_friction_window,
+    "elastic": elastic_window,
     "generated_rk4": generated_rk4,
     "dead_time_pattern": dead_time_pattern,
     "event_steps": event_steps,
@@ -49,12 +53,15 @@ WEIGHTS = {
     "dc": 0.55,
     "dc_friction": 0.65,
     "pmsm": 0.65,
+    "pmsm_friction": 0.7,
+    "elastic": 0.8,
     "general": 0.35,
     "constrained_arm": 0.35,
     "change_modes": 0.14,
 }
 LIGHT = 0.05
 START = 0.1  # of another process
+LEAVE_EVENTS = {Window.DC_FRICTION, Window.PMSM_FRICTION}  # to the window that sees every edge
 MEET_EVENTS = {Window.EVENT_STEPS, Window.GENERAL, Window.DC_FRICTION}  # windows with events on their way
 PATIENCE = 300.0  # s
 
@@ -123,6 +130,19 @@ def _finish(process: subprocess.Popen[bytes]) -> None:
         raise
 
 
+def windows_of(machine: Machine, *, every: bool, zoomed: bool) -> set[Window]:
+    """The windows that a machine needs: the one that runs now with those that it calls, or all that may follow."""
+    choice = machine.world[0]["choice"]
+    windows = {Window(int(choice["moving"]))}
+    if windows & LEAVE_EVENTS:
+        windows.add(Window(int(choice["event_window"])))
+    if every or windows & MEET_EVENTS:
+        windows |= {Window.EVENT_STEPS, Window(int(choice["at_stop"]))}
+    if zoomed:
+        windows.add(Window.EVENT_STEPS)
+    return windows
+
+
 def attach_pieces(machine: Machine, *, every: bool, zoomed: bool = False) -> None:
     """Tell the record where the compiled pieces are: those of the window that runs now, or all that may follow.
 
@@ -130,12 +150,8 @@ def attach_pieces(machine: Machine, *, every: bool, zoomed: bool = False) -> Non
     edge, but meets no events as long as such a robot moves freely.
     """
     world = machine.world[0]
-    windows = {Window(int(world["choice"]["moving"]))}
-    if every or windows & MEET_EVENTS:
-        windows |= {Window.EVENT_STEPS, Window(int(world["choice"]["at_stop"]))}
-    meets_events = Window.EVENT_STEPS in windows
-    if zoomed:
-        windows.add(Window.EVENT_STEPS)
+    windows = windows_of(machine, every=every, zoomed=zoomed)
+    meets_events = every or bool(windows & MEET_EVENTS)
     names = ["servo", *(window.name.lower() for window in sorted(windows))]
     if meets_events or not world["choice"]["unconstrained"]:
         names += ["constrained_arm", "change_modes"]

@@ -54,8 +54,9 @@ def _record(
 
 # What the compiled loop reads to choose the window; only ``windows.choice`` writes it.
 # window: the one that comes next; moving, at_stop: the one without and with a joint at its end stop
+# event_window: the one that sees the events which the windows of dry friction leave to it
 # unconstrained: the arm obeys its equation as it stands; smooth: nothing but end stops makes events
-CHOICE = _record("window moving at_stop unconstrained smooth")
+CHOICE = _record("window moving at_stop event_window unconstrained smooth")
 
 # What the plant is now, and what it has used up so far. Times in ns.
 STATE = _record(
@@ -218,6 +219,54 @@ PMSM_WINDOW = _record(
     ripple=(MAX_JOINTS, 2),
     ripple_square=_JOINTS,
     peak=(MAX_JOINTS, 2),  # largest current and torque
+    extremes=(MAX_JOINTS, 2),  # least and largest torque at the edges
+)
+
+# Robots with elastic gears (``elastic_window`` has the equations). Motors behind stiff gears: their number and list.
+ELASTIC_WINDOW = _record(
+    "stiff_count stuck_count dry events",  # dry: some of them have dry friction; events: of the present window
+    "per_last",  # 1 / S of the window before
+    stiff=("i", _JOINTS),
+    place=("i", _JOINTS),  # interval of its bridge that a motor is in
+    drift=_JOINTS,  # accelerations of the joints without the torques of motors behind stiff gears, and their rate
+    drift_rate=_JOINTS,
+    drift_last=_JOINTS,  # the same a window before
+    rate_last=_JOINTS,
+    motor_drift=(MAX_JOINTS, 2),  # drift and its rate at the motors
+    gain=_SQUARE,  # acceleration of joint i per torque of motor k behind a stiff gear, as computed last, and its rate
+    gain_last=_SQUARE,
+    gain_rate=_SQUARE,
+    B=_SQUARE,  # the same at the motors
+    begins=_JOINTS,  # torques of the springs when the window began
+    load=(MAX_JOINTS, 2),  # acceleration and jerk of the joints in the window
+    torque_now=_JOINTS,  # of the motors at a stage of the arm's step
+    settled=_JOINTS,  # speeds, then angles of the motors at the end
+    held=_JOINTS,  # what the gears of stuck motors pass on, now and at both ends of the window
+    held_ends=(MAX_JOINTS, 2),
+    sway=_SQUARE,  # of the load of a stuck motor, per torque of another one
+    torque_line=(MAX_JOINTS, 3),  # what the arm gets at each motor, by powers of time
+    passed=(MAX_JOINTS, 2),  # its impulse and moment
+    theta=_JOINTS,  # motors in the window and at its end
+    w=_JOINTS,
+    i=_JOINTS,
+    i_q=_JOINTS,
+    cos=_JOINTS,
+    sin=_JOINTS,
+    impulse=_JOINTS,  # integrals of the window: torque, i^2, energy, i_q, work of friction and of dampers
+    square=_JOINTS,
+    electric=_JOINTS,
+    charge=_JOINTS,
+    friction=_JOINTS,
+    gear=_JOINTS,
+    joint_friction=_JOINTS,
+    peak=(MAX_JOINTS, 2),  # largest squared current, largest torque
+    # motors behind stiff gears in an interval: friction and its derivatives, speed at its end; torques less friction
+    # and accelerations at its beginning, their rates, impulses, moments, and at its end; what the windings did
+    rubbing=(MAX_JOINTS, 3),
+    w_end=_JOINTS,
+    torque=(MAX_JOINTS, 5),
+    motion=(MAX_JOINTS, 5),
+    got=(MAX_JOINTS, 9),
 )
 
 # Settings stand at the top; they do not change once a machine is built.
@@ -230,6 +279,7 @@ WORLD = _record(
     "method adaptive steps averaged pulses servo_elsewhere runge_kutta",
     "tolerance",
     N=_SQUARE,  # theta_m = N q
+    N_inverse=_SQUARE,  # of as many motors as joints
     ratio=_JOINTS,  # its diagonal
     inverse_ratio=_JOINTS,
     viscous=_JOINTS,  # viscous friction of the motors per joint speed
@@ -253,6 +303,7 @@ WORLD = _record(
     general=GENERAL,
     dc=DC_WINDOW,
     pmsm=PMSM_WINDOW,
+    elastic_window=ELASTIC_WINDOW,
     generated=_record(buffers=(2, step_buffer_size(MAX_JOINTS))),  # before and after a step of generated RK4
 )
 

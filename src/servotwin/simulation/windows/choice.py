@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from servotwin.simulation.plant.machine import Machine
 
 LEAST_DECAY = 0.015  # of a current within its period, for the DC windows
+MOST_TURN = (
+    0.25  # rad by which a rotor swings against its gear in a current period, for the window of elastic gears
+)
 
 
 class Method(IntEnum):
@@ -48,6 +51,8 @@ class Window(IntEnum):
     DC = 3  # fast method in one pass: DC motors
     DC_FRICTION = 4  # the same with dry friction
     PMSM = 5  # fast method in one pass: synchronous motors
+    PMSM_FRICTION = 7  # the same with dry friction, coupled transmissions or a soft bus
+    ELASTIC = 6  # fast method, every motor through its own edges and events: elastic gears
 
 
 FIRST_FAST = int(Window.GENERAL)  # from here on the currents are exact and the arm gets torque lines
@@ -59,6 +64,7 @@ def choose_window(machine: Machine) -> None:
     world["choice"]["smooth"] = int(is_smooth(motors, stops))
     world["choice"]["moving"] = moving_window(machine)
     world["choice"]["at_stop"] = Window.GENERAL if world["method"] == Method.FAST else Window.EVENT_STEPS
+    world["choice"]["event_window"] = Window.ELASTIC if fits_elastic_window(machine) else Window.EVENT_STEPS
     world["prediction"]["windows"] = 0  # what a window remembers of the one before belongs to another state
     select = getattr(select_window, "py_func", select_window)
     select(machine.world.view(np.recarray)[0], motors.view(np.recarray), stops.view(np.recarray))
@@ -98,7 +104,10 @@ def usual_window(machine: Machine) -> Window:
             return Window.PMSM
         if fits_dc_window(machine) and decays(machine):
             return Window.DC if linear else Window.DC_FRICTION
-        return Window.GENERAL
+        if not fits_elastic_window(machine):
+            return Window.GENERAL
+        smooth_pmsm = world["elastic"] == 0 and are_all(machine, PMSM)
+        return Window.PMSM_FRICTION if smooth_pmsm else Window.ELASTIC
     generated = world["method"] == Method.RK4 and linear and fits_dc_window(machine)
     return Window.GENERATED_RK4 if generated else Window.EVENT_STEPS
 
@@ -115,11 +124,44 @@ def fits_pmsm_window(machine: Machine) -> bool:
     return bool(stiff) and connected(machine, PMSM)
 
 
+def fits_elastic_window(machine: Machine) -> bool:
+    """Whether DC and synchronous motors, as many as joints, have gears without loss and play, stiff or elastic.
+
+    Friction is no table, joints may not stick by themselves, and gears swing slowly enough for a few terms of a power
+    series.
+    """
+    world, motors = machine.world[0], machine.motors
+    if not (world["n_x"] == world["n"] == world["m"] and np.isin(motors["kind"], (DC.code, PMSM.code)).all()):
+        return False
+    plain = (
+        not motors["open"].any()
+        and not motors["points"].any()
+        and (motors["eta"] >= 1.0).all()
+        and (motors["half_play"] == 0.0).all()
+    )
+    return bool(plain and (machine.stops["mode"] == FREE).all() and swing(machine) <= MOST_TURN)
+
+
+def swing(machine: Machine) -> float:
+    """How far a rotor swings against its elastic gear in a current period [rad], or its damper stops it; the most."""
+    motors = machine.motors[machine.motors["flexible"] >= 0]
+    if len(motors) == 0:
+        return 0.0
+    stiffness = motors["stiffness"] + motors["added_1"] + motors["added_2"]
+    rates = np.maximum(np.sqrt(stiffness / motors["J"]), motors["damping"] / motors["J"])
+    return float(rates.max() * machine.servo.servo["T_current"][0])
+
+
+def are_all(machine: Machine, kind: ActuatorKind) -> bool:
+    """Whether all motors are of this kind."""
+    return bool((machine.motors["kind"] == kind.code).all())
+
+
 def connected(machine: Machine, kind: ActuatorKind) -> bool:
     """Whether all motors are of one kind, none of them interrupted, on a stiff bus."""
     motors = machine.motors
     stiff_bus = machine.world["at_bus"][0] < 0
-    return bool(stiff_bus and (motors["kind"] == kind.code).all() and not motors["open"].any())
+    return bool(stiff_bus and are_all(machine, kind) and not motors["open"].any())
 
 
 def decays(machine: Machine) -> bool:

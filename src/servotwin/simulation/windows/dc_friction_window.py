@@ -12,17 +12,19 @@ from __future__ import annotations
 from typing import Any
 
 from servotwin.compiled.jit import helper, part, piece
-from servotwin.compiled.native_calls import records_at
+from servotwin.compiled.native_calls import call_piece, records_at
 from servotwin.drives.friction import dry_torque, holding_slack
 from servotwin.drives.records import FREE, MOTOR, STOP, STUCK
 from servotwin.simulation.plant.rates import FRICTION
 from servotwin.simulation.plant.records import WORLD
+from servotwin.simulation.plant.status import PIECE_MISSING
 from servotwin.simulation.plant.stuck_shafts import (
     list_moving_joints,
     moving_inertia,
     solve,
     stuck_acceleration,
 )
+from servotwin.simulation.windows.choice import Window
 from servotwin.simulation.windows.dc_window import REFRESH, accept, correct, predict
 from servotwin.simulation.windows.motor_inverse_inertia import (
     begin_window,
@@ -33,6 +35,8 @@ from servotwin.simulation.windows.motor_inverse_inertia import (
     set_B,
     update_drift,
 )
+
+ELASTIC = int(Window.ELASTIC)
 
 
 @part
@@ -179,6 +183,9 @@ def dc_friction_window(
     prediction = world.prediction
     motors, stops = records_at(motors_at, world.m, MOTOR), records_at(stops_at, world.n, STOP)
     n = world.n
+    if world.choice.event_window == ELASTIC and world.code.windows[ELASTIC] == 0:
+        world.state.status = PIECE_MISSING
+        return
     if prediction.windows == 0:
         first_friction_window(world, motors)
     begin_window(world, span)
@@ -190,6 +197,10 @@ def dc_friction_window(
         steady = keeps_modes(world, motors, stops, span)
     if not steady:
         reject(world)
+        if world.choice.event_window == ELASTIC:
+            world.scratch.rejected = 0
+            call_piece(world.code.windows[ELASTIC], world_at, power_at, motors_at, stops_at, start, span)
+            prediction.windows = 0
         return
     accept(world, motors, start, span)
     for j in range(n):

@@ -248,17 +248,26 @@ def bus_window(world: Any, power: Any, motors: Any, span: float) -> None:
     for j in range(world.m):
         if motors[j].feed != COMMAND:  # which has no bridge
             spent += world.general.z_window[ELECTRIC * world.m + j]
-    low, high = 0.0, 4.0 * max(u0, p.u_source)
-    for _ in range(60):
-        u1 = 0.5 * (low + high)
+    low, high, u1 = 0.0, 4.0 * max(u0, p.u_source), u0 + state.bus_step
+    if p.C * u1 * p.R_supply <= 0.5 * span * p.u_source:  # near zero the slope leads astray
+        u1 = 0.5 * high
+    middle, supply, resistor = u0, 0.0, 0.0
+    for _ in range(60):  # by Newton's rule, and by halves where that leads astray
         middle = 0.5 * (u0 + u1)
         supply = max(0.0, (p.u_source - middle) / p.R_supply)
         resistor = middle / p.R_brake if p.braking else 0.0
-        gained = middle * (supply - resistor) * span - spent
-        if 0.5 * p.C * (u1 * u1 - u0 * u0) > gained:
+        beyond = 0.5 * p.C * (u1 * u1 - u0 * u0) + spent - middle * (supply - resistor) * span
+        if beyond > 0.0:
             high = u1
         else:
             low = u1
+        falls = (1.0 / p.R_supply if supply > 0.0 else 0.0) + (1.0 / p.R_brake if p.braking else 0.0)
+        better = u1 - beyond / (p.C * u1 + 0.5 * span * (middle * falls - supply + resistor))
+        if not low <= better <= high:
+            better = 0.5 * (low + high)
+        if abs(better - u1) <= 1e-14 * high:
+            break
+        u1 = better
     state.y[at], state.bus_step = u1, u1 - u0
     state.z[base] += p.u_source * supply * span
     state.z[base + 1] += middle * resistor * span

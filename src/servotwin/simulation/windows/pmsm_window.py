@@ -75,7 +75,8 @@ def answer_to_edges(world: Any, motor: Any, j: int, start: float, span: float) -
     c, s = cos, sin
     T0 = T1 = T2 = T3 = energy = square = charge = t = 0.0
     i_d, i_q = state.y[k], state.y[k + 1]
-    most, strongest = i_d * i_d + i_q * i_q, abs(D * i_q - Q * i_d)
+    most, low = i_d * i_d + i_q * i_q, D * i_q - Q * i_d
+    high = low
     edges = pattern.edges[j]
     for e in range(edges + 1):
         end = span if e == edges else min(span, pattern.times[j, e] - start)
@@ -90,9 +91,11 @@ def answer_to_edges(world: Any, motor: Any, j: int, start: float, span: float) -
         energy, square, charge = energy + gained, square + i2, charge + passed
         i_d, i_q = (D - psi) * g_d, Q * g_q
         most = max(most, i_d * i_d + i_q * i_q)
-        strongest = max(strongest, abs(D * i_q - Q * i_d))
+        torque = D * i_q - Q * i_d
+        low, high = min(low, torque), max(high, torque)
         t = end
-    pmsm.peak[j, 0], pmsm.peak[j, 1] = math.sqrt(most), 1.5 * p * strongest
+    pmsm.extremes[j, 0], pmsm.extremes[j, 1] = 1.5 * p * low, 1.5 * p * high
+    pmsm.peak[j, 0], pmsm.peak[j, 1] = math.sqrt(most), 1.5 * p * max(-low, high)
     pmsm.torque_moments[j, 0], pmsm.torque_moments[j, 1] = T0, T1
     pmsm.torque_moments[j, 2], pmsm.torque_moments[j, 3] = T2, T3
     pmsm.flux[j, 0], pmsm.flux[j, 1] = D, Q
@@ -309,16 +312,24 @@ def accept(world: Any, motors: Any, span: float) -> None:
         # the energy of eq:flux-energy, and what the differences from the predicted speed change in it by eq:flux-copper
         spent = (motor.R + motor.R_bridge) * square + stored + turning + pmsm.unbalanced[j]
         state.z[ELECTRIC * n + j] += spent
+        world.general.z_window[ELECTRIC * n + j] = spent
         state.z[TORQUE * n + j] += Q
         state.z[motor.charge_at] += pmsm.charge[j] - less_q * passed
         v1, v2, v3, v4 = scratch.k[1, j], scratch.k[2, j], scratch.k[3, j], scratch.k[4, j]
-        squares = v1 * v1 + 2.0 * (v2 * v2 + v3 * v3) + v4 * v4
-        state.z[FRICTION * n + j] += world.viscous[j] * span * squares / 6.0
         state.y[j], state.y[n + j], state.y[k], state.y[k + 1] = scratch.y1[j], scratch.y1[n + j], i_d, i_q
         motor.w_dot, motor.w_ddot = alpha + jerk * span, jerk
         # against the midpoint rule that the step of the arm contains
         bent = scratch.k[1, n + j] - scratch.k[2, n + j] - scratch.k[3, n + j] + scratch.k[4, n + j]
         state.error = max(state.error, span * max(abs(v1 - v2 - v3 + v4), abs(bent)) / 6.0)
+
+
+@helper
+def viscous_work(world: Any, span: float) -> None:
+    """Book what viscous friction takes in the window, by the speeds of the arm's step."""
+    n, k = world.n, world.scratch.k
+    for j in range(n):
+        squares = k[1, j] * k[1, j] + 2.0 * (k[2, j] * k[2, j] + k[3, j] * k[3, j]) + k[4, j] * k[4, j]
+        world.state.z[FRICTION * n + j] += world.viscous[j] * span * squares / 6.0
 
 
 @helper
@@ -355,6 +366,7 @@ def pmsm_window(
         return
     correct(world, span)
     accept(world, motors, span)
+    viscous_work(world, span)
     update_guess_error(world)
     prediction.since += span
     if prediction.windows % REFRESH == 0:

@@ -1,0 +1,126 @@
+"""Robots with elastic or coupled gears and stiction beside the clock, RK4, and what their evaluations would take."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.timing import EFFORT, Row
+from servotwin.compiled.jit import kernel
+from servotwin.drives.dc.interval import dc_interval
+from servotwin.drives.pmsm import PMSM
+from servotwin.drives.pmsm.interval import pmsm_interval
+from servotwin.simulation.run import carry_out, prepare
+from servotwin.simulation.scenario.scenario import read_scenario
+from servotwin.simulation.windows.choice import Window
+
+MANUTEC = {
+    "solver.pwm": "switched",
+    "set.controller.axis_period": "1 ms",
+    "set.controller.speed_period": "1 ms",
+    "set.controller.current_period": "0.125 ms",
+}
+ROBOTS: dict[str, tuple[str, dict[str, str], float]] = {
+    "Manutec r3, 0.125 ms": ("manutec-r3-move", MANUTEC, 10.0),
+    "sixaxis-5kg, 62.5 us": (str(Path(__file__).parent / "sixaxis-5kg-move.yaml"), {}, 4.0),
+    "palletizer-4, stiff gears, 62.5 us": (str(Path(__file__).parent / "palletizer-4-move.yaml"), {}, 10.0),
+}
+MANY = 2000
+
+
+@kernel
+def dc_intervals(times: int) -> float:
+    """So many intervals of a DC motor, each from the end of the one before."""
+    i = 0.0
+    for _ in range(times):
+        i = dc_interval(1.0, 1e-3, 0.1, 20.0, 0.5 * i, 10.0, 100.0, 1e5, 3e-5)[0]
+    return i
+
+
+@kernel
+def pmsm_intervals(times: int, points: Any) -> float:
+    """The same of a synchronous motor."""
+    D, Q = 0.05, 0.0
+    for _ in range(times):
+        new = pmsm_interval(
+            points, 1.0, 200.0, 200.0, 0.05, 4.0, 100.0, 100.0, 1e5, 1.0, 0.0, 1.0, 0.0, 20.0, 30.0, 0.5 * D + 0.025,
+            0.5 * Q, 0.0, 1e-5, 0.0,
+        )  # fmt: skip
+        D, Q = new[0], new[1]
+    return Q
+
+
+def least(run: Callable[[], object], times: int) -> float:
+    """Seconds of one of ``times`` things that ``run`` does, the best of several rounds."""
+    run()
+    found = []
+    for _ in range(EFFORT.rounds(20)):
+        start = time.perf_counter()
+        run()
+        found.append((time.perf_counter() - start) / times)
+    return min(found)
+
+
+def evaluation(machine: Any) -> float:
+    """Seconds of one evaluation of the arm's forward dynamics; what a call from Python costs is taken off."""
+    code = machine.world["code"][0]
+    arguments = tuple(int(code[name]) for name in ("inputs_at", "outputs_at", "accel_data"))
+    call = ctypes.CFUNCTYPE(None, *(3 * [ctypes.c_int64]))(int(code["accel"]))
+    nothing = ctypes.CFUNCTYPE(ctypes.c_int64, *(3 * [ctypes.c_int64]))(("labs", ctypes.CDLL(None)))
+
+    def calls(function: Any) -> Callable[[], None]:
+        def run() -> None:
+            for _ in range(MANY):
+                function(*arguments)
+
+        return run
+
+    return max(least(calls(call), MANY) - least(calls(nothing), MANY), 1e-8)
+
+
+def limit(machine: Any) -> tuple[float, str]:
+    """Real-time factor if evaluations of arm and windings were all that a window takes; of what it is made."""
+    motors, edges = machine.motors, machine.world["pattern"]["edges"][0]
+    m, stiff = len(motors), motors["flexible"] < 0
+    if machine.world["choice"]["moving"][0] == Window.PMSM_FRICTION:  # each through its own edges
+        stiff = np.zeros(m, dtype=bool)
+    intervals = np.where(stiff, edges[:m][stiff].sum() + 1, edges[:m] + 1)
+    synchronous = motors["kind"] == PMSM.code
+    points = np.zeros((4, 4))
+    dc, pmsm = (
+        least(lambda: dc_intervals(MANY), MANY),
+        least(lambda: pmsm_intervals(MANY, points), MANY),
+    )
+    arm, evaluations = evaluation(machine), 5 if stiff.any() else 4
+    windings = intervals[synchronous].sum() * pmsm + intervals[~synchronous].sum() * dc
+    window = evaluations * arm + windings
+    factor = float(machine.servo.servo["T_current"][0]) / window
+    note = f"limit {factor:.0f} x: {evaluations} evaluations of {1e6 * arm:.2f} us, {intervals.sum():.0f} intervals"
+    return factor, f"{note} of {1e6 * windings / intervals.sum():.2f} us"
+
+
+def elastic() -> list[Row]:
+    """Every edge of robots with elastic or coupled gears: real time, and RK4 from edge to edge."""
+    rows = []
+    for what, (name, overrides, target) in ROBOTS.items():
+        best = {"fast": 0.0, "rk4": 0.0}
+        note = ""
+        for _ in range(EFFORT.rounds(3)):
+            for method in ("fast", "rk4"):
+                run = prepare(read_scenario(name, {**overrides, "solver.method": method}))
+                result = carry_out(run, lambda part: None)
+                best[method] = max(best[method], float(result.summary["real_time_factor"]))
+                if method == "fast":
+                    note = limit(run.machine)[1]
+        rows.append(
+            Row(f"1 s of {what}, every edge, fast", 1.0 / best["fast"], "the clock", 1.0, target, note)
+        )
+        rows.append(
+            Row(f"1 s of {what}, every edge, fast", 1.0 / best["fast"], "rk4", 1.0 / best["rk4"], 3.0)
+        )
+    return rows

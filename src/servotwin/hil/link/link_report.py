@@ -99,13 +99,18 @@ class LinkReport:
 
     def columns(self) -> dict[str, Any]:
         """The cycles as columns of a table: when each began, what disturbed it, whether its command was safe, times."""
-        first = self.rows["began"][:1]
+        first, count = self.rows["began"][:1], len(self.rows)
+        unmeasured = np.full(max(count - len(self.cycle_times), 0), np.nan)  # commands after the last cycle
         return {
             "began [s]": (self.rows["began"] - first) * 1e-9 if len(first) else np.zeros(0),
             "cause": self.rows["cause"],
             "safe": self.rows["safe"] != 0,
             "age [cycles]": self.rows["age"],
-        } | {f"{each.name.lower()} [us]": self.times_us(each)[: len(self.rows)] for each in CycleTime if each}
+        } | {
+            f"{each.name.lower()} [us]": np.concatenate((self.times_us(each)[:count], unmeasured))
+            for each in CycleTime
+            if each
+        }
 
     def times_us(self, which: CycleTime) -> Any:
         """A time of every cycle [us]; NaN where it was not measured."""

@@ -16,6 +16,7 @@ from servotwin.hil.link.handshake import compile_handshake, say_hello
 from servotwin.hil.link.link_report import LinkReport
 from servotwin.hil.link.opening import opened
 from servotwin.hil.link.session import (
+    LAST_COMMANDS,
     LINGER,
     LINK,
     LINK_ROW,
@@ -93,7 +94,8 @@ class LinkRun:
             link["status_at"] = cycle.status.ctypes.data
         link["shafts"], link["period"] = cycle.shafts, cycle.period_ns
         self.cycles += 1  # the first one samples the shafts
-        room = self.cycles + self.tolerance  # the arm begins later if the first samples are lost
+        # the arm begins later if the first samples are lost
+        room = self.cycles + self.tolerance + LAST_COMMANDS
         self.rows = np.zeros(room if self.record_rows else 0, LINK_ROW)
         self.rows["age"] = 0  # touched before the run, so that no page is fetched during it
         link["rows_at"], link["room"] = self.rows.ctypes.data, len(self.rows)

@@ -278,6 +278,39 @@ def test_interrupt_of_a_run_is_its_cause_and_not_complete(paced):
     assert run.report().cause == Cause.ENDED
 
 
+def _interrupted(where, **settings):
+    """A run that is interrupted after thirty cycles, and its report."""
+
+    def look(now):
+        if int(now.executive["done"][0]) > 30:
+            raise KeyboardInterrupt
+
+    _, run = link_run(where, 1_000_000, **settings)
+    with pytest.raises(KeyboardInterrupt):
+        run.run(look)
+    return run, run.report()
+
+
+@pytest.mark.parametrize("paced", [True, False])
+def test_interrupted_run_is_recorded_to_its_safe_state(paced):
+    run, report = _interrupted("in-process", paced=paced)
+    columns = report.columns()
+    assert columns["safe"][-3:].all()
+    assert not columns["safe"][:-3].any()
+    assert (columns["cause"][-3:] == Cause.ENDED).all()
+    assert {len(column) for column in columns.values()} == {report.numbers["cycles"] + 3}
+    assert not run.link["feedback"]["load_current"].any()  # of the twin, after the safe command
+
+
+def test_interrupted_run_has_a_row_for_every_command_that_the_rig_got():
+    where = f"udp://127.0.0.1:{free_port()}"
+    with rig_thread(where) as sessions:
+        _, report = _interrupted(where, tolerance=200)
+    assert (sessions[0].end, sessions[0].bye) == (SessionEnd.BYE, "ended")
+    assert len(report.rows) == sessions[0].answered
+    assert (report.rows["safe"] != 0).sum() == 3
+
+
 def test_interrupt_while_the_rig_is_asked_is_the_cause_and_not_complete():
     def look(now):
         raise KeyboardInterrupt

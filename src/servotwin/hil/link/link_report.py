@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from servotwin.hil.link.causes import WORDS, Cause
+from servotwin.hil.words import fault_words
 from servotwin.realtime.cycle_times import UNKNOWN, CycleTime
 from servotwin.realtime.executive import MOST_LONG, Ending, Overrun
 from servotwin.realtime.histogram import bars, read_times
@@ -45,6 +46,9 @@ class LinkReport:
         supervision, endpoint = link["supervision"][0], link["endpoint"][0]
         ending = Ending(int(executive["ending"]))
         cause = _cause(supervision, executive)
+        words = WORDS[cause]
+        if cause == Cause.RIG_FAULT:
+            words += f": {fault_words(link['faults'], run.cycle.joints)}"
         names = {
             "wake_up": executive["wake_up"],
             "bare_wake_up": executive["bare_wake_up"],
@@ -78,7 +82,7 @@ class LinkReport:
                 "accepted": int(endpoint["accepted"]),
                 "not_accepted": _by_name(endpoint["counts"]),
             },
-            "safe_state": None if cause == Cause.NONE else _safe_state(cause, supervision, ending),
+            "safe_state": None if cause == Cause.NONE else _safe_state(cause, words, supervision, ending),
             "times": times,
             "thread": run.used.plain(),
             "system": run.grants.plain(),
@@ -88,7 +92,7 @@ class LinkReport:
             str(run.address),
             run.cycle.period_ns * 1e-9,
             cause,
-            WORDS[cause],
+            words,
             ending,
             numbers,
             figures,
@@ -184,11 +188,11 @@ def _cause(supervision: Any, executive: Any) -> Cause:
     )
 
 
-def _safe_state(cause: Cause, supervision: Any, ending: Ending) -> dict[str, Any]:
+def _safe_state(cause: Cause, words: str, supervision: Any, ending: Ending) -> dict[str, Any]:
     cycle = int(supervision["failed_cycle"]) if supervision["failed"] else None
     return {
         "cause": cause.name.lower(),
-        "words": WORDS[cause],
+        "words": words,
         "cycle": cycle,
         "disturbed_cycles_before": int(supervision["failed_row"]),
         "longest_answer_ms": round(float(supervision["delay"]) * 1e-6, 3),

@@ -53,6 +53,7 @@ class Cycle:
     rehearsal: int = 0  # the same as a ``Piece`` that writes to ``memory`` alone; 0: it cannot be rehearsed
     memory: tuple[Any, ...] = ()  # arrays, ``record`` among them
     stamped: bool = False  # it takes the age of samples from their time stamps
+    joints: tuple[str, ...] = ()  # names of the joints that the shafts are, for messages
 
 
 @dataclass

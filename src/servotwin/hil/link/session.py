@@ -68,6 +68,7 @@ LINK: np.dtype[Any] = np.dtype(
         ("unsampled", np.int64),  # cycles since then without fresh ones
         ("missed", np.int64),  # periods that this cycle makes up for
         ("made_up", np.int64),  # and all cycles
+        ("faults", np.int64, (MAX_SHAFTS,)),  # of the rig's shafts, by which the link failed
         ("limited", np.int64),  # cycles in which a command was beyond the rig's limits and cut
         ("rows_at", np.int64),  # LINK_ROW, one for each cycle; 0: none
         ("room", np.int64),
@@ -136,6 +137,9 @@ def _receive(link: Any, endpoint: Any, supervision: Any, index: int, now: int) -
         cause = receive_feedback(endpoint, supervision, feedback, now)
         judge_cycle(supervision, cause, index)
     if _rig_fault(endpoint, feedback):
+        if supervision.failed == Cause.NONE:  # the safe command may take the fault away
+            for i in range(endpoint.shafts):
+                link.faults[i] = feedback.fault[i]
         fail(supervision, Cause.RIG_FAULT, index)
     return cause
 

@@ -235,6 +235,9 @@ def test_fault_that_the_rig_reports_stops_the_arm_at_once():
         stalled: list[int] = []
         report = run.run(look)
     assert report.cause == Cause.RIG_FAULT
+    said = "the rig reports a fault: watchdog (no valid command came in time) at shaft 1"
+    assert report.words == report.numbers["safe_state"]["words"] == said
+    assert report.lines()[-1] == f"safe state: {said}"
     assert (run.link["feedback"]["fault"][0, 0, :1] == RigFault.WATCHDOG).all()
 
 

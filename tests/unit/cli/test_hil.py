@@ -80,7 +80,7 @@ def test_two_processes_run_a_scenario_and_report_both_sides(tmp_path: Path) -> N
     link = found["link"]
     assert found["complete"]
     assert link["cycles"] == 102
-    assert link["frames"]["accepted"] + link["disturbed_cycles"] >= 101
+    assert link["answers_accepted"] + link["disturbed_cycles"] >= 101
     assert link["times"]["wake_up"]["count"] + link["late_starts"] == 102
     assert json.loads((tmp_path / "out" / "summary.json").read_text())["link"]["transport"] == where
     assert process.returncode == 0, notes

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from servotwin.hil.link.causes import WORDS, Cause
-from servotwin.hil.words import fault_words
+from servotwin.hil.link.endpoint import Transport
+from servotwin.hil.link.session import LAST_COMMANDS
+from servotwin.hil.words import counted, fault_words
 from servotwin.realtime.cycle_times import UNKNOWN, CycleTime
 from servotwin.realtime.executive import MOST_LONG, Ending, Overrun
 from servotwin.realtime.histogram import bars, read_times
@@ -62,6 +64,10 @@ class LinkReport:
         times = {name: read_times(histogram).plain() for name, histogram in names.items()}
         numbers = {
             "cycles": int(executive["done"]),
+            "safe_cycles": int(executive["done"] - supervision["failed_cycle"])
+            if supervision["failed"]
+            else 0,
+            **_frames(link, endpoint),
             "simulated_cycles": int(link["simulated"]),
             "overruns": int(executive["overruns"]),
             "skipped_deadlines": int(executive["skipped"]),
@@ -77,11 +83,6 @@ class LinkReport:
             "disturbed_cycles": int(supervision["disturbed"]),
             "longest_disturbance_cycles": int(supervision["longest_row"]),
             "disturbed_by": _by_name(supervision["cycle_causes"]),
-            "frames": {
-                "sent": int(endpoint["sent_frames"]),
-                "accepted": int(endpoint["accepted"]),
-                "not_accepted": _by_name(endpoint["counts"]),
-            },
             "safe_state": None if cause == Cause.NONE else _safe_state(cause, words, supervision, ending),
             "times": times,
             "thread": run.used.plain(),
@@ -121,14 +122,27 @@ class LinkReport:
         values = self.cycle_times[:, which]
         return np.where(values == UNKNOWN, np.nan, values * US)
 
+    def _counts(self) -> str:
+        """Cycles, and what went over the link; in process nothing does."""
+        n = self.numbers
+        said = [counted(n["cycles"], "cycle")]
+        if "commands_sent" in n:
+            said.append(f"{n['disturbed_cycles']} of them disturbed")
+        if n["safe_cycles"]:
+            said.append(f"the last {n['safe_cycles']} safe")
+        if "commands_sent" in n:
+            said.append(f"{counted(n['commands_sent'], 'command')} sent")
+            said.append(f"{counted(n['answers_accepted'], 'answer')} accepted")
+        return ", ".join(said)
+
     def lines(self) -> list[str]:
         """In words, for the terminal and the page."""
         n, times = self.numbers, self.numbers["times"]
         lines = [
-            f"link {self.transport}: {n['frames']['sent']} commands sent, {n['frames']['accepted']} answers accepted, "
-            f"{n['disturbed_cycles']} of {n['cycles']} cycles disturbed",
-            f"deadlines: {n['overruns']} overruns, {n['skipped_deadlines']} left out, "
-            f"{n['made_up_periods']} made up for, {n['late_starts']} late starts (policy {n['overrun_policy']})",
+            f"link {self.transport}: {self._counts()}",
+            f"deadlines: {counted(n['overruns'], 'overrun')}, {n['skipped_deadlines']} left out, "
+            f"{n['made_up_periods']} made up for, {counted(n['late_starts'], 'late start')} "
+            f"(policy {n['overrun_policy']})",
         ]
         for name, text in NAMES.items():
             if times[name]["count"]:
@@ -140,7 +154,8 @@ class LinkReport:
         if n["thread"]:
             used = n["thread"]
             lines.append(
-                f"thread of the loop: {used['page_faults']} page faults, {used['involuntary_switches']} times displaced"
+                f"thread of the loop: {counted(used['page_faults'], 'page fault')}, displaced "
+                f"{counted(used['involuntary_switches'], 'time')}"
             )
         if n["rehearsals_ended"]:
             lines.append(
@@ -162,6 +177,18 @@ NAMES = {
     "timer": "end of the sleep, the guard before the deadline",
     "bare_timer": "end of the sleep of the bare clock",
 }
+
+
+def _frames(link: Any, endpoint: Any) -> dict[str, Any]:
+    """Commands and answers; nothing in process, where none travel."""
+    if endpoint["transport"] == Transport.IN_PROCESS:
+        return {}
+    farewells = LAST_COMMANDS if link["finished"] else 0  # BYE is no command
+    return {
+        "commands_sent": int(endpoint["sent_frames"]) - farewells,
+        "answers_accepted": int(endpoint["accepted"]),
+        "frames_not_accepted": _by_name(endpoint["counts"]),
+    }
 
 
 def _by_name(counts: Any) -> dict[str, int]:

@@ -248,7 +248,8 @@ def _refusal_words(refusal: Any, endpoint: Any, period_ns: int) -> str:
     if reason == Refusal.VERSION:
         return f"the rig speaks version {detail} of the protocol; this is version {VERSION}"
     if reason == Refusal.SHAFTS:
-        return f"the rig has {counted(detail, 'shaft')}; {endpoint['shafts'][0]} joints are substituted, expected no more"
+        asked = int(endpoint["shafts"][0])
+        return f"the rig has {counted(detail, 'shaft')}; {asked} joints are substituted, expected no more"
     if reason == Refusal.ANGLE:
         return "the rig refuses the angles of the shafts; expected finite numbers"
     if reason != Refusal.PERIOD:

@@ -254,7 +254,7 @@ def flood_trial(scenario: SubstitutionScenario, packets: int) -> dict[str, Any]:
         "answers_to_strangers": answered,
         "rig_alive": alive,
         "ended": report.words,
-        "not_accepted": report.numbers["frames"]["not_accepted"],
+        "not_accepted": report.numbers["frames_not_accepted"],
         "same_bits": same_bits(done, scenario, rows_before_disturbance(done, report)) if whole else None,
     }
 

@@ -124,7 +124,9 @@ def rate_trial(scenario: SubstitutionScenario) -> dict[str, Any]:
         "overruns": numbers["overruns"],
         "skipped": numbers["skipped_deadlines"],
         "missed": missed_deadlines(
-            report.rows["began"], int(link.executive["start"][0]), int(link.executive["period"][0])
+            report.rows["began"][: numbers["cycles"]],  # not the safe commands behind the last cycle
+            int(link.executive["start"][0]),
+            int(link.executive["period"][0]),
         ),
         "late": numbers["late_starts"],
         "disturbed": numbers["disturbed_cycles"],

@@ -124,7 +124,9 @@ def rate_trial(scenario: SubstitutionScenario) -> dict[str, Any]:
         "overruns": numbers["overruns"],
         "skipped": numbers["skipped_deadlines"],
         "missed": missed_deadlines(
-            report.rows["began"], int(link.executive["start"][0]), int(link.executive["period"][0])
+            report.rows["began"][: numbers["cycles"]],  # not the safe commands behind the last cycle
+            int(link.executive["start"][0]),
+            int(link.executive["period"][0]),
         ),
         "late": numbers["late_starts"],
         "disturbed": numbers["disturbed_cycles"],
@@ -254,7 +256,7 @@ def flood_trial(scenario: SubstitutionScenario, packets: int) -> dict[str, Any]:
         "answers_to_strangers": answered,
         "rig_alive": alive,
         "ended": report.words,
-        "not_accepted": report.numbers["frames"]["not_accepted"],
+        "not_accepted": report.numbers["frames_not_accepted"],
         "same_bits": same_bits(done, scenario, rows_before_disturbance(done, report)) if whole else None,
     }
 

@@ -19,6 +19,7 @@ from servotwin.description.schema import RobotDescription
 ROOT = Path(__file__).resolve().parents[2]
 TUTORIAL = ROOT / "docs" / "tutorial-urdf-to-report.md"  # its commands build on each other
 HYDRAULIC = ROOT / "docs" / "tutorial-hydraulic-axis.md"  # and so do these
+SUBSTITUTION = ROOT / "docs" / "motor-substitution.md"  # commands of it take files that it shows
 DOCUMENTS = [ROOT / "README.md", *sorted(set((ROOT / "docs").rglob("*.md")) - {TUTORIAL, HYDRAULIC})]
 ROBOT = "format: servotwin/1\nname: my-robot\nextends: gsis-scara\n"
 
@@ -54,6 +55,9 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     (tmp_path / "robots").mkdir()
     for name in ("my-robot.yaml", "arm.yaml", "robots/one.yaml"):
         (tmp_path / name).write_text(ROBOT, encoding="utf-8")
+    for name, text in tutorial_steps(SUBSTITUTION):
+        if name != "sh":
+            (tmp_path / name).write_text(text, encoding="utf-8")
     for name in ("my-robot.urdf", "arm.urdf"):
         assert main(["convert", "gsis-scara", name]) == 0
     capsys.readouterr()

@@ -127,7 +127,7 @@ def _words(server: RigServer) -> str:
         return f"rig at {server.address}: waiting for a simulator"
     late, every = session.service, session.interval
     return (
-        f"rig at {server.address}: {session.answered} commands, answered within {late['p50_us'] or 0:.3g} us (p99 "
+        f"rig at {server.address}: {session.answered} commands answered, within {late['p50_us'] or 0:.3g} us (p99 "
         f"{late['p99_us'] or 0:.3g} us), every {every['p50_us'] or 0:.4g} us, {sum(session.counts.values())} refused"
     )
 
@@ -136,12 +136,14 @@ def _print(server: RigServer, found: list[RigSession], *, json: bool) -> None:
     if json:
         print_json({"sessions": [session.plain() for session in found], "system": server.grants.plain()})
         return
+    from servotwin.hil.words import counted
+
     for session in found:
         trip = ", watchdog: safe state" if session.watchdog else ""
         refused = "".join(f", {count} x {cause}" for cause, count in session.counts.items())
         print_line(
-            f"session: {session.answered} commands, ended by {session.end.name.lower()}{trip}{refused}; "
-            f"answered within {session.service['p99_us'] or 0:.3g} us (p99)"
+            f"session: {counted(session.answered, 'command')} answered, ended by "
+            f"{session.end.name.lower()}{trip}{refused}; within {session.service['p99_us'] or 0:.3g} us (p99)"
         )
     for line in server.grants.lines():
         print_note(line)

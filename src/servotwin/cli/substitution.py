@@ -110,7 +110,7 @@ def print_substitution(result: SubstitutionResult, files: SubstitutionFiles, *, 
         return
     gaps = result.differences
     rows = []
-    for name in result.run.joint_names:
+    for name in result.run.arm_joints:
         role = "substituted" if name in result.scenario.substituted else "simulated"
         rate = result.run.joint(name, "qd")[-1]
         gap = gaps.get(name)

@@ -48,7 +48,7 @@ def check_cut_off(cut_off: float, period: float, field: str = "cut_off") -> None
     if not cut_off < nyquist * (1.0 - 1e-9):
         raise InputError(
             f"{cut_off:g} Hz is not below half of the servo's rate, {nyquist:g} Hz, where a sampled filter ends; "
-            f"expected less, such as '{0.5 * nyquist:g} Hz'",
+            f"expected less, such as '{0.8 * nyquist:g} Hz'",
             field=field,
         )
 

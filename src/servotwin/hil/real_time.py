@@ -186,6 +186,7 @@ def _link_run(
         rehearsed_cycle.address if how.rehearse else 0,
         (record, made.arm, made.joints, made.forces, *_rehearsed_arrays(made)),
         bool(substituted["stamped"].any()),
+        tuple(made.scenario.substituted),
     )
     return LinkRun(
         cycle, address, count,

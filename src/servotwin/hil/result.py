@@ -46,6 +46,7 @@ COLUMNS: tuple[Column, ...] = (
     ),
 )
 NAMES = tuple(column.name for column in COLUMNS)
+MOTION = ("q", "qd", "qdd")
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,17 @@ class SubstitutionRun:
     def time(self) -> Array:
         """Servo instants [s]."""
         return self.rows[:, 0, 0]
+
+    @property
+    def arm_joints(self) -> tuple[str, ...]:
+        """Joints of the arm, without those that move its base."""
+        return tuple(name for name in self.joint_names if name in self.scenario.description.axes)
+
+    def _kept(self, name: str, signal: str) -> bool:
+        """Whether a joint has a signal: one of the base has no motor."""
+        if name not in self.arm_joints and signal not in MOTION:
+            return False
+        return not np.isnan(self.joint(name, signal)).all()
 
     def joint(self, name: str, signal: str) -> Array:
         """A signal of a joint over the run, SI."""
@@ -83,8 +95,8 @@ class SubstitutionRun:
         found = {f"{before}time_s": self.time}
         for name in self.joint_names:
             for column in COLUMNS[1:]:
-                values = self.joint(name, column.name)
-                if not np.isnan(values).all():
+                if self._kept(name, column.name):
+                    values = self.joint(name, column.name)
                     unit = self.unit(name, column.name).replace("/", "_per_").replace(" ", "_")
                     found[f"{before}{column.stored.format(name)}_{unit}"] = values
         return found
@@ -95,9 +107,8 @@ class SubstitutionRun:
         found = {"time": self.time}
         for name in self.joint_names:
             for signal in NAMES[1:]:
-                values = self.joint(name, signal)
-                if not np.isnan(values).all():
-                    found[f"{name}_{signal}"] = values
+                if self._kept(name, signal):
+                    found[f"{name}_{signal}"] = self.joint(name, signal)
         return found
 
 
@@ -157,7 +168,7 @@ class SubstitutionResult:
         if self.pure is None:
             return {}
         found = {}
-        for name in self.run.joint_names:
+        for name in self.run.arm_joints:
             gap = self.rate_gap(name)
             gap = np.where(np.isfinite(gap), gap, 0.0)  # a run that diverged ends in a row of overflow
             worst = int(np.abs(gap).argmax())
@@ -179,7 +190,7 @@ class SubstitutionResult:
 
     def summary(self) -> dict[str, Any]:
         """The numbers of the result, ready for JSON."""
-        last = {name: float(self.run.joint(name, "qd")[-1]) for name in self.run.joint_names}
+        last = {name: float(self.run.joint(name, "qd")[-1]) for name in self.run.arm_joints}
         return {
             "scenario": self.scenario.name,
             "robot": self.scenario.robot,
@@ -192,6 +203,16 @@ class SubstitutionResult:
             "final_rates": last,
             "differences": {name: vars(gap) for name, gap in self.differences.items()},
         }
+
+
+def steady_part(run: SubstitutionRun) -> slice:
+    """The later half of the longest stretch of a run in which no command changes."""
+    refs = np.stack([run.joint(name, "shaft_rate_ref") for name in run.arm_joints], axis=1)
+    changes = np.flatnonzero((np.diff(refs, axis=0) != 0.0).any(axis=1)) + 1
+    edges = np.concatenate(([0], changes, [len(refs)]))
+    longest = int(np.diff(edges).argmax())
+    begin, end = int(edges[longest]), int(edges[longest + 1])
+    return slice((begin + end) // 2, end)
 
 
 def spectrum(time: Array, values: Array) -> tuple[Array, Array]:

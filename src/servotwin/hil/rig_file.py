@@ -34,6 +34,7 @@ from servotwin.description.units import did_you_mean
 from servotwin.errors import InputError
 from servotwin.hil.ports import MAX_SHAFTS
 from servotwin.hil.rig_record import RIG
+from servotwin.hil.words import counted
 
 FORMAT = "servotwin-rig/1"
 SUFFIXES = (".yaml", ".yml")
@@ -200,7 +201,7 @@ class RigFile(Part):
     @model_validator(mode="after")
     def _some(self) -> RigFile:
         if not 1 <= len(self.shafts) <= MAX_SHAFTS:
-            raise problem(f"{len(self.shafts)} shafts; expected 1 to {MAX_SHAFTS}", "shafts")
+            raise problem(f"{counted(len(self.shafts), 'shaft')}; expected 1 to {MAX_SHAFTS}", "shafts")
         return self
 
 

@@ -21,6 +21,7 @@ from servotwin.hil.rig_record import RATE, RIG
 from servotwin.hil.run_warnings import limit_warnings, twin_limits, with_warnings
 from servotwin.hil.scenario import SubstitutionScenario, read_substitution
 from servotwin.hil.substitution import Substitution, build_substitution
+from servotwin.hil.words import fault_words
 
 if TYPE_CHECKING:
     from servotwin.hil.link.link_report import LinkReport
@@ -121,7 +122,9 @@ def run_substitution(made: Substitution, progress: Callable[[float], None] | Non
     run = with_warnings(run, limit_warnings(run, *twin_limits(rig)) if len(rig) else [])
     if status != CycleStatus.RUNNING:
         at = float(run.time[-1]) if done else 0.0
-        raise SimulationError(f"{scenario.name}: at {at:.6g} s {_SAID[status]}", partial=run)
+        faults = fault_words(made.feedback["fault"][0], scenario.substituted)
+        which = f" ({faults})" if status == CycleStatus.RIG_FAULT and faults else ""
+        raise SimulationError(f"{scenario.name}: at {at:.6g} s {_SAID[status]}{which}", partial=run)
     return run
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from servotwin.hil.result import SubstitutionRun
+from servotwin.hil.words import counted
 
 if TYPE_CHECKING:
     from servotwin.hil.link.link_report import LinkReport
@@ -47,10 +48,15 @@ def deadline_warnings(report: LinkReport) -> list[str]:
     skipped, made_up = report.numbers["skipped_deadlines"], report.numbers["made_up_periods"]
     if not skipped:
         return []
-    how = "they went by for the rig too, with its command held, and the arm was carried over them"
-    if made_up < skipped:
-        how = f"by the rig's clock {made_up} of them went by for the rig too, over which the arm was carried"
-    return [f"{skipped} deadlines were left out: {how}; expected fewer, by a lower rate or an idle machine"]
+    said = f"{counted(skipped, 'deadline')} {'was' if skipped == 1 else 'were'} left out because the machine was late. "
+    if made_up == 0:
+        said += "The rig's clock shows no gap, so the arm had nothing to make up for. "
+    else:
+        said += (
+            f"The rig went on meanwhile with its last command, by its clock for {counted(made_up, 'period')}, "
+            "and the arm was carried over as much. "
+        )
+    return [said + "A lower rate, or a machine with nothing else to do, leaves out fewer."]
 
 
 def with_warnings(run: SubstitutionRun, more: list[str]) -> SubstitutionRun:

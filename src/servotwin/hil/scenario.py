@@ -27,6 +27,7 @@ from servotwin.hil.ports import MAX_SHAFTS
 from servotwin.hil.records import MOST
 from servotwin.hil.rig_file import Rig, read_rig
 from servotwin.hil.scenario_parts import FORMAT, SubstitutionFile
+from servotwin.hil.words import counted
 from servotwin.simulation.scenario.scenario import (
     CHANGE_PATHS,
     SCENARIOS,
@@ -234,8 +235,8 @@ def _check(scenario: SubstitutionScenario) -> None:
     shafts = [] if rig is None else list(rig.shafts.values())
     if len(substitute.joints) > min(len(shafts), MAX_SHAFTS):
         raise scenario.error(
-            f"{len(substitute.joints)} joints, but the rig {quoted(substitute.rig)} has {len(shafts)} shafts; "
-            "expected one shaft for each joint",
+            f"{counted(len(substitute.joints), 'joint')}, but the rig {quoted(substitute.rig)} has "
+            f"{counted(len(shafts), 'shaft')}; expected one shaft for each joint",
             "substitute.joints",
         )
     angle = substitute.estimator == "observer" and substitute.observer.measures == "angle"

@@ -39,9 +39,7 @@ def link_rows(report: LinkReport) -> dict[str, Any]:
         if name in ("times", "safe_state"):
             continue
         words = name.replace("_", " ")
-        if name == "frames":
-            rows |= {f"frames {key.replace('_', ' ')}": _counts(value[key]) for key in value}
-        elif name == "system":
+        if name == "system":
             rows |= {key: ", ".join(value[key].values()) or "nothing" for key in value}
         else:
             rows[words] = _counts(value)

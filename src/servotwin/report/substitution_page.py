@@ -13,7 +13,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from servotwin import __version__
-from servotwin.hil.result import SubstitutionResult, SubstitutionRun, spectrum
+from servotwin.hil.result import SubstitutionResult, SubstitutionRun, spectrum, steady_part
 from servotwin.mechanism.model import Array
 from servotwin.report.files import write_json, write_page, write_parquet
 from servotwin.report.page import Card, Cell, Figure, Page
@@ -128,7 +128,7 @@ def _overview(page: Page, result: SubstitutionResult) -> None:
             Card(f"Largest difference, {gap.joint}", f"{MILLI * gap.largest:.3g}", f"m{gap.unit}", remark)
         )
     if not result.differences:
-        for name in result.run.joint_names[:MOST_JOINTS]:
+        for name in result.run.arm_joints[:MOST_JOINTS]:
             rate = result.run.joint(name, "qd")[-1]
             cards.append(Card(f"Final rate, {name}", f"{rate:.5g}", result.run.unit(name, "qd"), ""))
     page.cards(cards)
@@ -155,18 +155,18 @@ def difference_figure(result: SubstitutionResult) -> go.Figure:
         layout=layout(300, xaxis=axis("time [s]"), yaxis=axis("substituted less pure rate [m(rad/s)]"))
     )
     if result.pure is not None:
-        for k, name in enumerate(result.run.joint_names[:MOST_JOINTS]):
+        for k, name in enumerate(result.run.arm_joints[:MOST_JOINTS]):
             gap = result.rate_gap(name)
             figure.add_trace(line(result.run.time[: len(gap)], MILLI * gap, name, colour(k)))
     return figure
 
 
 def _rates(page: Page, result: SubstitutionResult) -> None:
-    said = "Figures 5 to 8 of the paper: the same arm with all joints simulated, and with joints on the rig."
+    said = "The same arm with all joints simulated, and with joints on the rig."
     page.section("Joint rates", said if result.pure is not None else "All joints over time.")
-    shown = result.run.joint_names[:MOST_JOINTS]
+    shown = result.run.arm_joints[:MOST_JOINTS]
     page.figures([Figure(rate_figure(result, name, k), name) for k, name in enumerate(shown)], columns=2)
-    if len(result.run.joint_names) > MOST_JOINTS:
+    if len(result.run.arm_joints) > MOST_JOINTS:
         page.note(f"The other joints are in {SIGNALS}.")
     if result.pure is not None:
         page.section("Difference", "Rates of the substituted arm less those of the pure one.")
@@ -191,31 +191,42 @@ def _shafts(page: Page, result: SubstitutionResult) -> None:
             style = {} if signal == "drive_torque" else DOTTED
             torques.add_trace(line(run.time, MILLI * run.joint(name, signal), shown, colour(k), line=style))
         figures.append(Figure(torques, f"{name}: torques at the shaft"))
-        felt = go.Figure(layout=layout(300, xaxis=axis("time [s]"), yaxis=axis("J_eff [kg m2], b [N m]")))
-        felt.add_trace(line(run.time, run.joint(name, "effective_inertia"), "J_eff", colour(k)))
-        felt.add_trace(line(run.time, run.joint(name, "bias"), "b", INK, line=DOTTED))
-        figures.append(Figure(felt, f"{name}: what it feels of the arm"))
+        figures.append(Figure(felt_figure(run, name, k), f"{name}: what it feels of the arm"))
     page.figures(figures, columns=2)
 
 
+def felt_figure(run: SubstitutionRun, joint: str, number: int) -> go.Figure:
+    """Effective inertia and bias at a joint, each with an axis of its own."""
+    units = {signal: run.unit(joint, signal) for signal in ("effective_inertia", "bias")}
+    right = axis(f"b [{units['bias']}]", overlaying="y", side="right", showgrid=False)
+    shape = layout(300, yaxis=axis(f"J_eff [{units['effective_inertia']}]"), yaxis2=right)
+    figure = go.Figure(layout=shape | {"margin": shape["margin"] | {"r": 64}})
+    figure.add_trace(line(run.time, run.joint(joint, "effective_inertia"), "J_eff", colour(number)))
+    bias = line(run.time, run.joint(joint, "bias"), "b (right)", INK, line=DOTTED)
+    figure.add_trace(bias.update(yaxis="y2"))
+    return figure
+
+
 def spectrum_figure(result: SubstitutionResult, signal: str, unit: str) -> go.Figure:
-    """Amplitude density of a signal of every joint over the later half of the run."""
+    """Amplitude density of a signal of every joint over the part of the run in which its commands are constant."""
     figure = go.Figure(
         layout=layout(320, xaxis=axis("frequency [Hz]"), yaxis=axis(f"density [{unit}/sqrt(Hz)]", type="log"))
     )
-    late = result.run.time >= 0.5 * result.run.time[-1]
-    for k, name in enumerate(result.run.joint_names[:MOST_JOINTS]):
+    late = steady_part(result.run)
+    for k, name in enumerate(result.run.arm_joints[:MOST_JOINTS]):
         frequency, density = spectrum(result.run.time[late], result.run.joint(name, signal)[late])
         figure.add_trace(line(frequency[1:], np.maximum(density[1:], 1e-15), name, colour(k)))
     return figure
 
 
 def _noise(page: Page, result: SubstitutionResult) -> None:
-    if np.count_nonzero(result.run.time >= 0.5 * result.run.time[-1]) < SHORT:
+    shown = result.run.time[steady_part(result.run)]
+    if len(shown) < SHORT:
         return
     page.section(
         "Noise",
-        "Spectra over the later half of the run. What joints on the rig do shows in those that are simulated.",
+        f"Spectra from {shown[0]:.4g} to {shown[-1]:.4g} s, the later half of the longest stretch of one command. "
+        "What joints on the rig do shows in those that are simulated.",
     )
     figures = [
         Figure(spectrum_figure(result, "qd", "(rad/s)"), "Spectrum of the joint rates"),

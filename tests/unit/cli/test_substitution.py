@@ -13,10 +13,11 @@ import pytest
 import servotwin as st
 from servotwin.cli.main import main
 from servotwin.description.fields import Part
+from servotwin.hil.result import steady_part
 from servotwin.hil.rig_file import RigFile
 from servotwin.hil.scenario import FOLDER, is_substitution, substitution_names
 from servotwin.hil.scenario_parts import SubstitutionFile
-from servotwin.report.substitution_page import Histogram, substitution_page
+from servotwin.report.substitution_page import Histogram, felt_figure, substitution_page
 from servotwin.simulation.results.result_files import read_result
 
 HANDBOOK = Path(__file__).resolve().parents[3] / "docs" / "motor-substitution.md"
@@ -175,3 +176,32 @@ def test_interrupt_of_the_pure_arm_keeps_the_substituted_run(monkeypatch: pytest
     assert result.pure is None
     assert result.run.complete
     assert "interrupted before its first row" in result.run.warnings[-1]
+
+
+MOVED = """extends: met-substituted
+name: moved
+duration: 2 s
+command:
+  - {at: 0 s, rates: {J1: 0.03 rad/s}}
+  - {at: 1.5 s, rates: {J1: 0.01 rad/s}}
+environment: {base: {x: [[0.2 s, 0.01 m/s^2], [0.4 s, 0 m/s^2]]}}
+"""
+
+
+def test_base_is_no_joint_of_the_page_and_spectra_hold_no_step(tmp_path: Path) -> None:
+    (tmp_path / "moved.yaml").write_text(MOVED, encoding="utf-8")
+    result = st.substitute(tmp_path / "moved.yaml")
+    assert result.run.joint_names == ("J1", "J2", "base_x")
+    assert list(result.differences) == list(result.summary()["final_rates"]) == ["J1", "J2"]
+    assert {name for name in result.signals if name.startswith("base")} == {
+        "base_x_q",
+        "base_x_qd",
+        "base_x_qdd",
+    }
+    shown = result.run.time[steady_part(result.run)]
+    assert (shown[0], shown[-1]) == pytest.approx((0.75, 1.49))
+    page = substitution_page(result)
+    assert "Spectra from 0.75 to 1.49 s" in page
+    assert "base_x" not in page
+    felt = felt_figure(result.run, "J1", 0)
+    assert [trace.yaxis for trace in felt.data] == [None, "y2"]

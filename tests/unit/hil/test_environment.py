@@ -248,7 +248,7 @@ def test_delta_with_two_joints_substituted_agrees_with_the_pure_one(tmp_path: Pa
     [
         ({"substitute.joints": "[J3]"}, "'J3' is not an axis; expected one of J1, J2"),
         ({"substitute.joints": "[J1, J1]"}, "named twice"),
-        ({"substitute.joints": "[J1, J2]"}, "has 1 shafts"),
+        ({"substitute.joints": "[J1, J2]"}, "has 1 shaft;"),
         ({"substitute.filter.cut_off": "50 Hz"}, "half of the servo's rate, 50 Hz"),
         ({"substitute.filter": None}, "'filter' is missing"),
         ({"substitute.rig": "no-such-rig"}, "no rig 'no-such-rig'"),

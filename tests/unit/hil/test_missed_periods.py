@@ -96,9 +96,20 @@ def test_missed_periods_are_those_that_went_by_on_the_clock_of_the_rig() -> None
 
 
 def test_deadlines_left_out_are_warned_of() -> None:
-    report: Any = SimpleNamespace(numbers={"skipped_deadlines": 4, "made_up_periods": 3})
-    (said,) = deadline_warnings(report)
-    assert said.startswith("4 deadlines were left out: by the rig's clock 3 of them went by for the rig too")
+    def warned(skipped: int, made_up: int) -> str:
+        report: Any = SimpleNamespace(numbers={"skipped_deadlines": skipped, "made_up_periods": made_up})
+        (said,) = deadline_warnings(report)
+        return said
+
+    some = warned(4, 3)
+    assert some.startswith(
+        "4 deadlines were left out because the machine was late. The rig went on meanwhile"
+    )
+    assert "by its clock for 3 periods, and the arm was carried over as much." in some
+    assert "for 1 period, and" in warned(1, 1)
+    none = warned(1, 0)
+    assert none.startswith("1 deadline was left out")
+    assert "The rig's clock shows no gap" in none
 
 
 def test_commands_beyond_the_limits_of_the_rig_are_warned_of(tmp_path: Path) -> None:

@@ -253,5 +253,5 @@ def test_rehearsal_leaves_a_run_over_udp_as_it_is_in_simulated_time(
     else:
         pytest.skip("the machine is too busy: every run was disturbed; the numbers are not compared")
     assert report.numbers["rehearsals"] > 20
-    assert report.numbers["frames"]["accepted"] == len(expected)
+    assert report.numbers["answers_accepted"] == len(expected)
     np.testing.assert_array_equal(run.rows[:, :12], expected[:, :12])

@@ -33,6 +33,7 @@ from servotwin.hil.link.frames import (
 )
 from servotwin.hil.link.opening import set_peer, socket_address
 from servotwin.hil.link.wire import from_peer, receive_frame, send_bytes, wait_frame
+from servotwin.hil.words import counted
 
 TRY_AGAIN = 0.2  # s
 PATIENCE = (
@@ -208,8 +209,8 @@ def _answered(
         return False
     if welcome["version"] != VERSION or welcome["shafts"] != endpoint["shafts"][0]:
         raise InputError(
-            f"{address.text}: the rig answers in version {welcome['version']} for {welcome['shafts']} shafts; "
-            f"expected version {VERSION} and {endpoint['shafts'][0]}",
+            f"{address.text}: the rig answers in version {welcome['version']} for "
+            f"{counted(int(welcome['shafts']), 'shaft')}; expected version {VERSION} and {endpoint['shafts'][0]}",
             field=OPTION,
         )
     _check_welcome(address, welcome, period_ns, watchdog_ns)
@@ -247,9 +248,8 @@ def _refusal_words(refusal: Any, endpoint: Any, period_ns: int) -> str:
     if reason == Refusal.VERSION:
         return f"the rig speaks version {detail} of the protocol; this is version {VERSION}"
     if reason == Refusal.SHAFTS:
-        return (
-            f"the rig has {detail} shafts; {endpoint['shafts'][0]} joints are substituted, expected no more"
-        )
+        asked = int(endpoint["shafts"][0])
+        return f"the rig has {counted(detail, 'shaft')}; {asked} joints are substituted, expected no more"
     if reason == Refusal.ANGLE:
         return "the rig refuses the angles of the shafts; expected finite numbers"
     if reason != Refusal.PERIOD:

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from servotwin.hil.link.causes import WORDS, Cause
+from servotwin.hil.link.endpoint import Transport
+from servotwin.hil.link.session import LAST_COMMANDS
+from servotwin.hil.words import counted, fault_words
 from servotwin.realtime.cycle_times import UNKNOWN, CycleTime
 from servotwin.realtime.executive import MOST_LONG, Ending, Overrun
 from servotwin.realtime.histogram import bars, read_times
@@ -45,6 +48,9 @@ class LinkReport:
         supervision, endpoint = link["supervision"][0], link["endpoint"][0]
         ending = Ending(int(executive["ending"]))
         cause = _cause(supervision, executive)
+        words = WORDS[cause]
+        if cause == Cause.RIG_FAULT:
+            words += f": {fault_words(link['faults'], run.cycle.joints)}"
         names = {
             "wake_up": executive["wake_up"],
             "bare_wake_up": executive["bare_wake_up"],
@@ -58,6 +64,10 @@ class LinkReport:
         times = {name: read_times(histogram).plain() for name, histogram in names.items()}
         numbers = {
             "cycles": int(executive["done"]),
+            "safe_cycles": int(executive["done"] - supervision["failed_cycle"])
+            if supervision["failed"]
+            else 0,
+            **_frames(link, endpoint),
             "simulated_cycles": int(link["simulated"]),
             "overruns": int(executive["overruns"]),
             "skipped_deadlines": int(executive["skipped"]),
@@ -73,12 +83,7 @@ class LinkReport:
             "disturbed_cycles": int(supervision["disturbed"]),
             "longest_disturbance_cycles": int(supervision["longest_row"]),
             "disturbed_by": _by_name(supervision["cycle_causes"]),
-            "frames": {
-                "sent": int(endpoint["sent_frames"]),
-                "accepted": int(endpoint["accepted"]),
-                "not_accepted": _by_name(endpoint["counts"]),
-            },
-            "safe_state": None if cause == Cause.NONE else _safe_state(cause, supervision, ending),
+            "safe_state": None if cause == Cause.NONE else _safe_state(cause, words, supervision, ending),
             "times": times,
             "thread": run.used.plain(),
             "system": run.grants.plain(),
@@ -88,7 +93,7 @@ class LinkReport:
             str(run.address),
             run.cycle.period_ns * 1e-9,
             cause,
-            WORDS[cause],
+            words,
             ending,
             numbers,
             figures,
@@ -99,27 +104,45 @@ class LinkReport:
 
     def columns(self) -> dict[str, Any]:
         """The cycles as columns of a table: when each began, what disturbed it, whether its command was safe, times."""
-        first = self.rows["began"][:1]
+        first, count = self.rows["began"][:1], len(self.rows)
+        unmeasured = np.full(max(count - len(self.cycle_times), 0), np.nan)  # commands after the last cycle
         return {
             "began [s]": (self.rows["began"] - first) * 1e-9 if len(first) else np.zeros(0),
             "cause": self.rows["cause"],
             "safe": self.rows["safe"] != 0,
             "age [cycles]": self.rows["age"],
-        } | {f"{each.name.lower()} [us]": self.times_us(each)[: len(self.rows)] for each in CycleTime if each}
+        } | {
+            f"{each.name.lower()} [us]": np.concatenate((self.times_us(each)[:count], unmeasured))
+            for each in CycleTime
+            if each
+        }
 
     def times_us(self, which: CycleTime) -> Any:
         """A time of every cycle [us]; NaN where it was not measured."""
         values = self.cycle_times[:, which]
         return np.where(values == UNKNOWN, np.nan, values * US)
 
+    def _counts(self) -> str:
+        """Cycles, and what went over the link; in process nothing does."""
+        n = self.numbers
+        said = [counted(n["cycles"], "cycle")]
+        if "commands_sent" in n:
+            said.append(f"{n['disturbed_cycles']} of them disturbed")
+        if n["safe_cycles"]:
+            said.append(f"the last {n['safe_cycles']} safe")
+        if "commands_sent" in n:
+            said.append(f"{counted(n['commands_sent'], 'command')} sent")
+            said.append(f"{counted(n['answers_accepted'], 'answer')} accepted")
+        return ", ".join(said)
+
     def lines(self) -> list[str]:
         """In words, for the terminal and the page."""
         n, times = self.numbers, self.numbers["times"]
         lines = [
-            f"link {self.transport}: {n['frames']['sent']} commands sent, {n['frames']['accepted']} answers accepted, "
-            f"{n['disturbed_cycles']} of {n['cycles']} cycles disturbed",
-            f"deadlines: {n['overruns']} overruns, {n['skipped_deadlines']} left out, "
-            f"{n['made_up_periods']} made up for, {n['late_starts']} late starts (policy {n['overrun_policy']})",
+            f"link {self.transport}: {self._counts()}",
+            f"deadlines: {counted(n['overruns'], 'overrun')}, {n['skipped_deadlines']} left out, "
+            f"{n['made_up_periods']} made up for, {counted(n['late_starts'], 'late start')} "
+            f"(policy {n['overrun_policy']})",
         ]
         for name, text in NAMES.items():
             if times[name]["count"]:
@@ -131,7 +154,8 @@ class LinkReport:
         if n["thread"]:
             used = n["thread"]
             lines.append(
-                f"thread of the loop: {used['page_faults']} page faults, {used['involuntary_switches']} times displaced"
+                f"thread of the loop: {counted(used['page_faults'], 'page fault')}, displaced "
+                f"{counted(used['involuntary_switches'], 'time')}"
             )
         if n["rehearsals_ended"]:
             lines.append(
@@ -153,6 +177,18 @@ NAMES = {
     "timer": "end of the sleep, the guard before the deadline",
     "bare_timer": "end of the sleep of the bare clock",
 }
+
+
+def _frames(link: Any, endpoint: Any) -> dict[str, Any]:
+    """Commands and answers; nothing in process, where none travel."""
+    if endpoint["transport"] == Transport.IN_PROCESS:
+        return {}
+    farewells = LAST_COMMANDS if link["finished"] else 0  # BYE is no command
+    return {
+        "commands_sent": int(endpoint["sent_frames"]) - farewells,
+        "answers_accepted": int(endpoint["accepted"]),
+        "frames_not_accepted": _by_name(endpoint["counts"]),
+    }
 
 
 def _by_name(counts: Any) -> dict[str, int]:
@@ -179,11 +215,11 @@ def _cause(supervision: Any, executive: Any) -> Cause:
     )
 
 
-def _safe_state(cause: Cause, supervision: Any, ending: Ending) -> dict[str, Any]:
+def _safe_state(cause: Cause, words: str, supervision: Any, ending: Ending) -> dict[str, Any]:
     cycle = int(supervision["failed_cycle"]) if supervision["failed"] else None
     return {
         "cause": cause.name.lower(),
-        "words": WORDS[cause],
+        "words": words,
         "cycle": cycle,
         "disturbed_cycles_before": int(supervision["failed_row"]),
         "longest_answer_ms": round(float(supervision["delay"]) * 1e-6, 3),

@@ -16,6 +16,7 @@ from servotwin.hil.link.handshake import compile_handshake, say_hello
 from servotwin.hil.link.link_report import LinkReport
 from servotwin.hil.link.opening import opened
 from servotwin.hil.link.session import (
+    LAST_COMMANDS,
     LINGER,
     LINK,
     LINK_ROW,
@@ -52,6 +53,7 @@ class Cycle:
     rehearsal: int = 0  # the same as a ``Piece`` that writes to ``memory`` alone; 0: it cannot be rehearsed
     memory: tuple[Any, ...] = ()  # arrays, ``record`` among them
     stamped: bool = False  # it takes the age of samples from their time stamps
+    joints: tuple[str, ...] = ()  # names of the joints that the shafts are, for messages
 
 
 @dataclass
@@ -93,7 +95,8 @@ class LinkRun:
             link["status_at"] = cycle.status.ctypes.data
         link["shafts"], link["period"] = cycle.shafts, cycle.period_ns
         self.cycles += 1  # the first one samples the shafts
-        room = self.cycles + self.tolerance  # the arm begins later if the first samples are lost
+        # the arm begins later if the first samples are lost
+        room = self.cycles + self.tolerance + LAST_COMMANDS
         self.rows = np.zeros(room if self.record_rows else 0, LINK_ROW)
         self.rows["age"] = 0  # touched before the run, so that no page is fetched during it
         link["rows_at"], link["room"] = self.rows.ctypes.data, len(self.rows)

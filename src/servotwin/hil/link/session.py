@@ -37,6 +37,7 @@ from servotwin.realtime.rehearsal import keep_memory, put_back
 
 BYE = int(Kind.BYE)
 LINGER = 20  # cycles in which the safe command is repeated: a frame may be lost, and late ones name the cause
+LAST_COMMANDS = 3  # safe ones at the end of a run, and as many BYE
 LATE_SAMPLES = 3  # fresh samples in which a left-out deadline shows in the rig's clock, or not at all
 FINISHED = 1  # what ``link_cycle`` returns when the run shall end
 
@@ -67,6 +68,7 @@ LINK: np.dtype[Any] = np.dtype(
         ("unsampled", np.int64),  # cycles since then without fresh ones
         ("missed", np.int64),  # periods that this cycle makes up for
         ("made_up", np.int64),  # and all cycles
+        ("faults", np.int64, (MAX_SHAFTS,)),  # of the rig's shafts, by which the link failed
         ("limited", np.int64),  # cycles in which a command was beyond the rig's limits and cut
         ("rows_at", np.int64),  # LINK_ROW, one for each cycle; 0: none
         ("room", np.int64),
@@ -135,6 +137,9 @@ def _receive(link: Any, endpoint: Any, supervision: Any, index: int, now: int) -
         cause = receive_feedback(endpoint, supervision, feedback, now)
         judge_cycle(supervision, cause, index)
     if _rig_fault(endpoint, feedback):
+        if supervision.failed == Cause.NONE:  # the safe command may take the fault away
+            for i in range(endpoint.shafts):
+                link.faults[i] = feedback.fault[i]
         fail(supervision, Cause.RIG_FAULT, index)
     return cause
 
@@ -192,15 +197,21 @@ def _simulate(link: Any, endpoint: Any, supervision: Any, index: int) -> None:
 
 
 @part
-def _note(link: Any, endpoint: Any, supervision: Any, cause: int, now: int) -> None:
+def _note(link: Any, supervision: Any, cause: int, safe: int, now: int) -> None:
     """One row about this cycle, while there is room."""
     if link.rows >= link.room:
         return
     row = records_at(link.rows_at, link.room, LINK_ROW)[link.rows]
-    row.began, row.cause = now, cause
-    row.safe = 1 if supervision.failed != Cause.NONE else 0
+    row.began, row.cause, row.safe = now, cause, safe
     row.age = supervision.row
     link.rows += 1
+
+
+@part
+def _step_twin(link: Any, span: float) -> None:
+    """In process: the twin carries out the command."""
+    at = (link.rig_at, link.command.ctypes.data, link.feedback.ctypes.data)
+    call_piece(link.rig_step_at, at[0], at[1], at[2], link.shafts, 0.0, span)
 
 
 @helper
@@ -222,9 +233,7 @@ def link_cycle(link_at: int, index: int, now: int) -> int:
     _simulate(link, endpoint, supervision, index)
     if endpoint.transport == Transport.IN_PROCESS:
         _count_compute(link, now_ns(endpoint.timespec) - received)
-        at = (link.rig_at, link.command.ctypes.data, link.feedback.ctypes.data)
-        span = link.period * 1e-9 if index > 0 else 0.0
-        call_piece(link.rig_step_at, at[0], at[1], at[2], link.shafts, 0.0, span)
+        _step_twin(link, link.period * 1e-9 if index > 0 else 0.0)
     else:
         size = write_command(endpoint, link.command[0], now_ns(endpoint.timespec))
         ready = now_ns(endpoint.timespec)
@@ -232,7 +241,7 @@ def link_cycle(link_at: int, index: int, now: int) -> int:
         if supervision.read_at != 0:
             add_time(link.response, ready - supervision.read_at)
         send_frame(endpoint, size)
-    _note(link, endpoint, supervision, cause, now)
+    _note(link, supervision, cause, 1 if supervision.failed != Cause.NONE else 0, now)
     if supervision.failed != Cause.NONE:
         link.linger -= 1
         if link.linger <= 0:
@@ -283,18 +292,25 @@ def end_cause(link: Any) -> int:
 
 @callback("int64", "int64", "int64", result="int64")
 def link_finish(link_at: int, index: int, now: int) -> int:
-    """The end of a run, whatever ended it: the safe command and BYE, each three times, for frames may be lost."""
+    """The end of a run, whatever ended it: the safe command and BYE, each three times, for frames may be lost.
+
+    Where the run is not complete, these commands have rows of their own: a recording shows how it was made safe.
+    """
     link = records_at(link_at, 1, LINK)[0]
-    endpoint = link.endpoint[0]
+    endpoint, cause = link.endpoint[0], end_cause(link)
+    remote, incomplete = endpoint.transport != Transport.IN_PROCESS, cause != Cause.NONE
     link.finished = 1
     make_safe(link.command[0])
-    if endpoint.transport == Transport.IN_PROCESS:
-        return 0
-    for i in range(3):
-        link.command[0].time = (index + i) * link.period
-        send_frame(endpoint, write_command(endpoint, link.command[0], now_ns(endpoint.timespec)))
-    for _ in range(3):
+    for i in range(LAST_COMMANDS):
+        link.command[0].time, began = (index + i) * link.period, now_ns(endpoint.timespec)
+        if remote:
+            send_frame(endpoint, write_command(endpoint, link.command[0], began))
+        elif incomplete:
+            _step_twin(link, link.period * 1e-9)
+        if incomplete:
+            _note(link, link.supervision[0], cause, 1, began)
+    for _ in range(LAST_COMMANDS if remote else 0):
         begin_frame(endpoint, BYE, endpoint.newest, endpoint.newest_sent, now_ns(endpoint.timespec))
-        endpoint.sending[HEADER_WORDS] = end_cause(link)
+        endpoint.sending[HEADER_WORDS] = cause
         send_frame(endpoint, seal_frame(endpoint, BYE))
     return 0

@@ -39,7 +39,7 @@ SUPERVISION: np.dtype[Any] = np.dtype(
     [
         ("tolerance", np.int64),
         ("score", np.int64),
-        ("disturbed", np.int64),  # cycles
+        ("disturbed", np.int64),  # cycles up to the failure
         ("clean", np.int64),
         ("row", np.int64),  # disturbed cycles in a row, now
         ("longest_row", np.int64),
@@ -157,7 +157,13 @@ def fail(supervision: Any, cause: int, cycle: int) -> None:
 
 @part
 def judge_cycle(supervision: Any, cause: int, cycle: int) -> None:
-    """Count a cycle as clean or disturbed; fail the link if it was disturbed too often."""
+    """Count a cycle as clean or disturbed; fail the link if it was disturbed too often.
+
+    Cycles after the failure are safe ones, and count as neither.
+    """
+    if supervision.failed != Cause.NONE:
+        supervision.row = 0 if cause == Cause.NONE else supervision.row + 1
+        return
     if cause == Cause.NONE:
         supervision.clean += 1
         supervision.row = 0

@@ -208,6 +208,35 @@ def test_every_fault_of_the_rig_leads_to_the_safe_state_within_three_cycles_and_
     assert sessions[0].end in (SessionEnd.BYE, SessionEnd.SILENCE)
 
 
+def test_counts_of_a_run_fit_each_other_and_those_of_the_rig():
+    where = f"udp://127.0.0.1:{free_port()}"
+    with rig_thread(where) as sessions:
+        _, run = link_run(where, 50, rate=100, **PATIENT)
+        report = run.run()
+    n = report.numbers
+    assert n["cycles"] >= n["simulated_cycles"] + 1 == 51
+    assert n["commands_sent"] == sessions[0].answered == n["cycles"] + 3  # the safe ones at the end
+    assert n["clean_cycles"] + n["disturbed_cycles"] == n["cycles"] - 1  # the first one has nothing to judge
+    assert n["answers_accepted"] <= n["cycles"] - 1
+    assert f": {n['cycles']} cycles, {n['disturbed_cycles']} of them disturbed, " in report.lines()[0]
+
+
+def test_in_process_nothing_is_sent_and_no_zeros_are_said():
+    _, run = link_run("in-process", 50, paced=False)
+    report = run.run()
+    assert report.lines()[0] == "link in-process: 51 cycles"
+    assert "commands_sent" not in report.numbers
+
+
+def test_cycles_after_a_failure_are_safe_and_not_disturbed():
+    _, _, report, _ = _with_fault(Injected.FREEZE)
+    n, failed = report.numbers, int(report.numbers["safe_state"]["cycle"])
+    assert n["disturbed_cycles"] == sum(n["disturbed_by"].values()) == 3
+    assert n["clean_cycles"] + n["disturbed_cycles"] == failed
+    assert n["cycles"] == failed + n["safe_cycles"]
+    assert f", 3 of them disturbed, the last {n['safe_cycles']} safe, " in report.lines()[0]
+
+
 def test_rig_that_is_left_alone_goes_to_its_safe_state_by_itself():
     where = f"udp://127.0.0.1:{free_port()}"
     with rig_thread(where) as sessions:
@@ -235,6 +264,9 @@ def test_fault_that_the_rig_reports_stops_the_arm_at_once():
         stalled: list[int] = []
         report = run.run(look)
     assert report.cause == Cause.RIG_FAULT
+    said = "the rig reports a fault: watchdog (no valid command came in time) at shaft 1"
+    assert report.words == report.numbers["safe_state"]["words"] == said
+    assert report.lines()[-1] == f"safe state: {said}"
     assert (run.link["feedback"]["fault"][0, 0, :1] == RigFault.WATCHDOG).all()
 
 
@@ -276,6 +308,39 @@ def test_interrupt_of_a_run_is_its_cause_and_not_complete(paced):
     with pytest.raises(KeyboardInterrupt):
         run.run(look)
     assert run.report().cause == Cause.ENDED
+
+
+def _interrupted(where, **settings):
+    """A run that is interrupted after thirty cycles, and its report."""
+
+    def look(now):
+        if int(now.executive["done"][0]) > 30:
+            raise KeyboardInterrupt
+
+    _, run = link_run(where, 1_000_000, **settings)
+    with pytest.raises(KeyboardInterrupt):
+        run.run(look)
+    return run, run.report()
+
+
+@pytest.mark.parametrize("paced", [True, False])
+def test_interrupted_run_is_recorded_to_its_safe_state(paced):
+    run, report = _interrupted("in-process", paced=paced)
+    columns = report.columns()
+    assert columns["safe"][-3:].all()
+    assert not columns["safe"][:-3].any()
+    assert (columns["cause"][-3:] == Cause.ENDED).all()
+    assert {len(column) for column in columns.values()} == {report.numbers["cycles"] + 3}
+    assert not run.link["feedback"]["load_current"].any()  # of the twin, after the safe command
+
+
+def test_interrupted_run_has_a_row_for_every_command_that_the_rig_got():
+    where = f"udp://127.0.0.1:{free_port()}"
+    with rig_thread(where) as sessions:
+        _, report = _interrupted(where, tolerance=200)
+    assert (sessions[0].end, sessions[0].bye) == (SessionEnd.BYE, "ended")
+    assert len(report.rows) == sessions[0].answered
+    assert (report.rows["safe"] != 0).sum() == 3
 
 
 def test_interrupt_while_the_rig_is_asked_is_the_cause_and_not_complete():
@@ -324,7 +389,7 @@ def test_silence_is_no_delay_because_one_answer_was_late_long_before():
     with rig_thread(f"udp://127.0.0.1:{port}"), between(port, answers) as (way, _):
         _, run = link_run(f"udp://127.0.0.1:{way}", 100, rate=20, tolerance=5)
         report = run.run()
-    assert report.numbers["frames"]["not_accepted"].get("delay", 0) > 0
+    assert report.numbers["frames_not_accepted"].get("delay", 0) > 0
     assert report.cause == Cause.SILENCE, report.numbers
 
 
@@ -444,7 +509,7 @@ def test_welcome_that_comes_twice_disturbs_nothing():
         _, run = link_run(f"udp://127.0.0.1:{way}", 20, rate=50, tolerance=50)
         report = run.run()
     assert report.cause == Cause.NONE
-    assert "kind" not in report.numbers["frames"]["not_accepted"]
+    assert "kind" not in report.numbers["frames_not_accepted"]
 
 
 def _welcome_again():
@@ -625,7 +690,7 @@ def test_strangers_disturb_nothing_and_get_no_answer():
         with pytest.raises(BlockingIOError):
             stranger.recv(2048)
     assert not report.safe, report.lines()
-    assert "source" not in report.numbers["frames"]["not_accepted"]  # the kernel drops them
+    assert "source" not in report.numbers["frames_not_accepted"]  # the kernel drops them
     assert sessions[0].counts.get("source", 0) > 100
     assert sessions[0].answered > CYCLES // 2  # on a busy machine frames are lost
 
@@ -652,7 +717,7 @@ def test_more_joints_than_shafts_are_refused_with_their_number():
     where = f"udp://127.0.0.1:{free_port()}"
     with rig_thread(where):
         _, run = link_run(where, 10, shafts=3)
-        with pytest.raises(InputError, match="the rig has 1 shafts; 3 joints are substituted"):
+        with pytest.raises(InputError, match="the rig has 1 shaft; 3 joints are substituted"):
             run.run()
 
 

@@ -43,8 +43,7 @@ ROUNDED = 2e-3  # m; edges of regions are rounded by this
 GUESSED = 0.5  # a motion's own steps, of those of the guess
 GRADED = 4  # intervals at either end, each twice as long as the one before it
 OUTERMOST = 1  # of them
-TIE_BREAK = 1e-3  # weight of the accelerations beside the time: decides what time leaves open
-BUS_TIE_BREAK = 0.01  # the same with limits of the bus, whose programs are not convex
+TIE_BREAK = 0.01  # weight of the accelerations beside the time: decides what time leaves open
 IDLE = 1e7  # times that, of axes that have nowhere to go and help no other one
 SLOWEST = 50.0  # times the guess
 USUAL_POWER = 100.0  # W; scale of the bus where its only limit is zero
@@ -311,8 +310,7 @@ def _weights(table: dict[str, float], task: Task, guess: Guess) -> float:
     both = task.objective != "copper"
     scale = time * guess.T + energy * max(copper + (abs(work) if both else 0.0), 1e-9)
     table["oWt"] = time * guess.T / scale
-    tie_break = BUS_TIE_BREAK if np.isfinite(task.bus_power).any() else TIE_BREAK
-    table["oWr"] = tie_break if task.objective == "time" and not energy else 0.0
+    table["oWr"] = TIE_BREAK if task.objective == "time" and not energy else 0.0
     table["oWc"], table["oWw"] = energy / scale, (energy if both else 0.0) / scale
     return scale
 

@@ -56,7 +56,7 @@ def test_voltage_is_kept_while_the_current_builds_up(tmp_path):
 
 
 def test_price_of_an_acceleration_is_what_a_little_more_of_it_buys():
-    """The weight that decides about idle joints does not count in it."""
+    """The weight that decides about idle joints takes a few percent of it."""
 
     def solved(limit: float):
         limits = {"axes.A.limits.acceleration": f"{limit} rad/s^2"}
@@ -64,7 +64,7 @@ def test_price_of_an_acceleration_is_what_a_little_more_of_it_buys():
 
     gain = solved(20.0).gains()["acceleration", "A"]
     slope = (solved(19.9).duration - solved(20.1).duration) / 0.2
-    assert gain == pytest.approx(slope, rel=0.015)
+    assert gain == pytest.approx(slope, rel=0.06)
 
 
 def test_winding_that_holding_alone_overheats_is_said_in_kelvin(tmp_path):

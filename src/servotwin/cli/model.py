@@ -117,8 +117,8 @@ def _study_at(
     options: dict[str, Any],
 ) -> ModelStudy:
     """The study at given states and inputs; those that are not given are at the operating point."""
+    from servotwin.description.hydraulic_data import VACUUM
     from servotwin.design.model_study import study_model
-    from servotwin.drives.hydraulic.laws import AMBIENT
 
     directions = "sliding" if options["friction"] else None
     x, u = model.operating_point(position, speed, directions)
@@ -127,9 +127,9 @@ def _study_at(
         for k, quantity in enumerate(names):
             values[k] = given.get(quantity.name, values[k])
     for quantity in model.states:
-        if quantity.unit == "Pa" and given.get(quantity.name, 0.0) <= -AMBIENT:
+        if quantity.unit == "Pa" and given.get(quantity.name, 0.0) <= VACUUM:
             text = f"{quantity.name} = {given[quantity.name]:.6g} Pa is below vacuum"
-            raise InputError(f"{text}; expected more than {-AMBIENT:g} Pa (over ambient)", field="--state")
+            raise InputError(f"{text}; expected more than {VACUUM:g} Pa (over ambient)", field="--state")
     return study_model(model, x=x, u=u, **options)
 
 

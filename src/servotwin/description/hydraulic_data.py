@@ -21,6 +21,8 @@ from servotwin.drives.hydraulic.linear import LinearAxis, linear_axis
 from servotwin.drives.hydraulic.steady import OperatingPoint, operating_point
 from servotwin.errors import InputError
 
+VACUUM = -AMBIENT  # Pa over ambient
+
 POSITIONS = 9  # over the stroke, at which loops are judged and gains are scheduled
 
 

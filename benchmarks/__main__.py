@@ -33,7 +33,7 @@ PARTS: dict[str, Callable[[], list[Row]]] = {
     "derivation": startup.derive_and_compile,
 }
 EQUATIONS = "equations"
-MINUTES = ("first run", "derivation")  # left out of the short form
+MINUTES = ("first command", "first run", "derivation")  # left out of the short form
 
 
 def readable(seconds: float) -> str:

@@ -19,7 +19,7 @@ def test_short_form_leaves_out_what_takes_minutes_and_judges_nothing(monkeypatch
     monkeypatch.setattr(timing.EFFORT, "short", False)
     assert command.wanted_parts([]) == [*command.PARTS, "equations"]
     assert command.wanted_parts(["short"]) == [
-        "batches", "single calls", "recursion", "cold process", "simulation", "planning", "sizing",
+        "batches", "single calls", "recursion", "cold process", "simulation", "elastic gears", "planning", "sizing",
         "workspace", "equations",
     ]  # fmt: skip
     calls: list[int] = []

@@ -99,7 +99,9 @@ def test_voltages_that_are_drawn_are_those_of_the_table(along: bool) -> None:
     uses = {use.who: use for use in motion.limits if use.what == "voltage"}
     for k, name in enumerate(motion.motor_names):
         drawn = np.abs(motion.voltage[:, k]).max() / uses[name].value
-        assert drawn == pytest.approx(uses[name].peak, rel=5e-3)
+        # the table has the peaks within the first and last interval, where currents rise, of motors between two points
+        assert drawn <= 1.005 * uses[name].peak
+        assert drawn == pytest.approx(uses[name].peak, rel=5e-3 if along else 0.12)
     assert max(use.peak for use in uses.values()) == pytest.approx(1.0, abs=2e-3)
 
 

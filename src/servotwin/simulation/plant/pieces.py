@@ -130,7 +130,7 @@ def _finish(process: subprocess.Popen[bytes]) -> None:
         raise
 
 
-def windows_of(machine: Machine, *, every: bool, zoomed: bool) -> set[Window]:
+def windows_of(machine: Machine, *, every: bool) -> set[Window]:
     """The windows that a machine needs: the one that runs now with those that it calls, or all that may follow."""
     choice = machine.world[0]["choice"]
     windows = {Window(int(choice["moving"]))}
@@ -138,8 +138,6 @@ def windows_of(machine: Machine, *, every: bool, zoomed: bool) -> set[Window]:
         windows.add(Window(int(choice["event_window"])))
     if every or windows & MEET_EVENTS:
         windows |= {Window.EVENT_STEPS, Window(int(choice["at_stop"]))}
-    if zoomed:
-        windows.add(Window.EVENT_STEPS)
     return windows
 
 
@@ -150,8 +148,10 @@ def attach_pieces(machine: Machine, *, every: bool, zoomed: bool = False) -> Non
     edge, but meets no events as long as such a robot moves freely.
     """
     world = machine.world[0]
-    windows = windows_of(machine, every=every, zoomed=zoomed)
+    windows = windows_of(machine, every=every)
     meets_events = every or bool(windows & MEET_EVENTS)
+    if zoomed:
+        windows.add(Window.EVENT_STEPS)
     names = ["servo", *(window.name.lower() for window in sorted(windows))]
     if meets_events or not world["choice"]["unconstrained"]:
         names += ["constrained_arm", "change_modes"]

@@ -88,7 +88,11 @@ def _drives(page: Page, motion: OptimalMotion) -> None:
     """Currents and voltages of electric motors, their temperatures and their power."""
     if not motion.electric or len(motion.valves) == len(motion.motor_names):
         return
-    page.section("Drives", "Currents and voltages as parts of their limits: at 1 a drive gives all it has.")
+    page.section(
+        "Drives",
+        "Currents and voltages as parts of their limits, at the nodes of the mesh: at 1 a drive gives all it has. The "
+        "table of limits has the peaks between nodes too, those of the voltage while a current rises from rest.",
+    )
     figures = [Figure(share_figure(motion, what), what) for what in ("current", "voltage")]
     if np.isfinite(motion.winding).any():
         figures.append(Figure(winding_figure(motion), "winding temperature, repeated"))

@@ -20,6 +20,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import groupby
 
 from servotwin.design.sizing.load import Load
@@ -57,15 +58,26 @@ def pareto_front(
         now = load.faster(factor)
         share = max(0.0, ends - time.perf_counter()) / (len(FACTORS) - number)
         try:
-            points += front_at(
-                *problem_at(now),
-                now.duty.period,
-                share,
-                lambda text, words=words: progress(f"{words}, {text}"),
-            )
+            points += front_at(*problem_at(now), now.duty.period, share, partial(_tell, progress, words))
         except NoChoiceError:
             continue
     return tuple(p for p in points if not any(other.beats(p) for other in points))
+
+
+def open_fronts(points: Sequence[ParetoPoint]) -> list[str]:
+    """What must be said of cycle times at which time has left gaps."""
+    gaps = {f"{p.cycle_time:.4g} s {100.0 * p.gap:.2g} %": p.cycle_time for p in points if p.gap > 0.0}
+    if not gaps:
+        return []
+    listed = ", ".join(sorted(gaps, key=gaps.__getitem__))
+    return [
+        "time was over before every gap of the Pareto front was searched; sets that were not found are better in price "
+        f"or mass by at most: {listed}; --time-limit gives more time"
+    ]
+
+
+def _tell(progress: Progress, before: str, text: str) -> None:
+    progress(f"{before}, {text}")
 
 
 def front_at(

@@ -110,7 +110,7 @@ def _band(grid: Sequence[Array], owner: IntArray) -> Piece:
 def _bands_with_ends(
     rings: Sequence[Ring], at: Callable[[Array, float], Array], shares: Sequence[float]
 ) -> list[Piece]:
-    """Bands of rings that are put at several places, with the corners of the end faces on their first and last edges."""
+    """Bands of rings put at several places, with the corners of the end faces on their first and last edges."""
     levels = np.unique(np.concatenate([ring[:, 1] for ring, _ in rings]))
     found = []
     for ring, labels in rings:
@@ -128,7 +128,7 @@ def _bands_with_ends(
 
 
 def _seam(coarse: Array, fine: Array, edge: IntArray, owner: IntArray) -> Piece:
-    """The band from a ring (k, 3) to a copy of it with more corners, each on the edge ``edge`` of the ring or at its start."""
+    """The band from a ring (k, 3) to a copy with more corners, each on an edge of the ring or at its start."""
     k, m = len(coarse), len(fine)
     after = (edge + 1) % k
     here = k + np.arange(m)

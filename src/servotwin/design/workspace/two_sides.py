@@ -3,9 +3,9 @@ r"""A side view (r, z) that reaches across the axis it turns about: its points a
 With the side view R, its mirror image M and the range of angles :math:`[a, b]` of the turn, the solid has R at angles
 in :math:`[a, b]` and M at angles in :math:`[a + \pi, b + \pi]`, both where the ranges overlap.
 
-A plane at the distance d beside the axis has its point at r at the azimuth :math:`\theta + \varphi` when it is turned to
-:math:`\theta`, and its point at -r at :math:`\theta + \pi - \varphi`, with :math:`\varphi = \mathrm{atan}(d/r)`. For d > 0
-and points that both R and M have, the second range begins by
+A plane at the distance d beside the axis, turned to :math:`\theta`, has its point at r at the azimuth
+:math:`\theta + \varphi` and its point at -r at :math:`\theta + \pi - \varphi`, with
+:math:`\varphi = \mathrm{atan}(d/r)`. For d > 0 and points that both R and M have, the second range begins by
 
 .. math:: s(r) = \pi - 2\varphi = 2\,\mathrm{atan}(r/d)                                       (eq:beside-axis)
 

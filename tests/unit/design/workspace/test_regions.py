@@ -180,7 +180,7 @@ def test_surface_beside_the_axis_lies_where_the_region_turns():
 
 
 def net_edges(mesh) -> int:
-    """Edges that triangles do not pass as often in one direction as in the other, corners within 1e-8 m taken as one."""
+    """Edges that triangles do not pass as often either way; corners within 1e-8 m are taken as one."""
     count = len(mesh.points)
     near = cKDTree(mesh.points).query_pairs(1e-8, output_type="ndarray")
     graph = coo_matrix((np.ones(len(near)), (near[:, 0], near[:, 1])), shape=(count, count))

@@ -84,7 +84,7 @@ def size(
     _check_moving(moving, tool_speed)
     asked = minimise or ("price" if catalogue is not None or pareto else None)
     if asked is not None and asked not in OBJECTIVES:
-        raise InputError(f"'{asked}' is none; expected {', '.join(OBJECTIVES)}", field="--minimise")
+        raise InputError(f"'{asked}' is unknown; expected {', '.join(OBJECTIVES)}", field="--minimise")
     told("planning")
     bare = _bare(robot, dict(overrides or {})) if asked is not None else {}
     description, cycle = cycle_of(robot, job, scenario, duty, rest, {**bare, **(overrides or {})})
@@ -260,6 +260,10 @@ class _Study:
     def notes(self, cycle: Duty, choice: Choice | None, shown: Assessment) -> list[str]:
         """What a reader should know about the numbers."""
         out = [*self._uncounted_friction(), *_stick_bands(shown)]
+        if cycle.beyond_drives:
+            out.append(
+                "the drives of the file are too weak for the job; it is planned without limits of torques"
+            )
         if not cycle.closed:
             out.append(
                 "the cycle does not end where it begins: temperatures and RMS values repeat it without the way back"

@@ -13,6 +13,7 @@ from servotwin.design.workspace.two_sides import FULL, Sector, sectors, sectors_
 from servotwin.mechanism.model import Array, IntArray
 
 AROUND = 72  # facets of a full turn
+CORNERS = 480  # of the longest rings of all parts together; pages hold every facet
 LONG = 0.01  # of a ring: longest edge where azimuths change with r
 Ring = tuple[Array, IntArray]  # corners (k, 2) and the labels of the edges that leave them
 Piece = tuple[Array, IntArray, IntArray]  # corners (k, 3), triangles (t, 3) and their labels
@@ -28,11 +29,12 @@ def turned(region: Region, turn: tuple[float, float], offset: float, end_labels:
         parts, distance = sectors(region, turn), offset
     else:
         parts, distance = sectors_beside(region, turn, offset), abs(offset)
-    return _joined([piece for part in parts for piece in _turned_part(part, distance, end_labels)])
+    most = CORNERS // max(2, len(parts))
+    return _joined([piece for part in parts for piece in _turned_part(part, distance, end_labels, most)])
 
 
-def _turned_part(part: Sector, offset: float, end_labels: tuple[int, int]) -> list[Piece]:
-    rings = _thin_rings(part.region, 240)
+def _turned_part(part: Sector, offset: float, end_labels: tuple[int, int], most: int) -> list[Piece]:
+    rings = _thin_rings(part.region, most)
     if part.ways[0] != part.ways[1]:
         rings = [_split_edges(*pair, LONG) for pair in rings]
 

@@ -424,3 +424,11 @@ def test_progress_of_a_surface_is_that_of_its_points():
     assert (np.diff(parts) >= 0.0).all()
     # a smooth ball needs fewer looks than creased solids do
     assert np.array(parts) == pytest.approx(real, abs=0.25)
+
+
+def test_cube_in_a_solid_that_the_search_leaves_has_no_edge():
+    """A grain about the only point that is known; points of the surface are far apart."""
+    surface = np.array([[x, y, z] for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
+    known = np.array([[0.3, 0.3, 0.3]])
+    cube = cube_in_space(surface, known, lambda p: np.linalg.norm(np.asarray(p) - known, axis=1) < 1e-6)
+    assert cube.edge == 0.0

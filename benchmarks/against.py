@@ -55,7 +55,7 @@ class WrongWordsError(Exception):
 
 def wanted(words: list[str]) -> Wanted:
     """The command line; a word that is no option and no row is refused."""
-    if not words:
+    if not words or not words[0]:
         raise WrongWordsError(f"no commit to compare with; {USAGE}")
     rows: list[str] = []
     rounds, seconds = 5, 1.0

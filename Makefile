@@ -16,7 +16,7 @@ $(eval $(wordlist 2,2,$(MAKECMDGOALS)):;@:)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint fuzz kills bench bench-against optimal hil fresh objects package pins audit hashed clean
+.PHONY: help demo test campaign lint fuzz kills bench bench-against optimal hil fresh objects package pins audit hashed clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## */  make \1\t/' | expand -t 21
@@ -26,6 +26,9 @@ demo: $(VENV)/.ready-core  ## simulate the GSIS SCARA with drives and controller
 
 test: $(VENV)/.ready-test $(VENV)/.ready-octave  ## run all tests (PYTEST_ARGS="-k word" to choose)
 	$(BIN)/python -m pytest -q $(PYTEST_ARGS)
+
+campaign: $(VENV)/.ready-test  ## the tests of random cases with all their cases; make test takes a sample of each
+	SERVOTWIN_CAMPAIGN=1 $(BIN)/python -m pytest -q $(PYTEST_ARGS) -m campaign
 
 lint: $(VENV)/.ready-lint  ## style, types, layers
 	$(BIN)/ruff check .

@@ -1,8 +1,8 @@
 """Speed of the working tree beside that of another commit: both in one run, in turn, each in processes of its own.
 
-``python -m benchmarks.against REV [ROW ...] [rounds=5] [seconds=1]`` unpacks REV into a temporary folder and measures every row
-there and here with this Python and these libraries, a cache for each. Rounds alternate (old new, new old, ...), so that
-a machine that becomes slower does so for both.
+``python -m benchmarks.against REV [ROW ...] [rounds=5] [seconds=1]`` unpacks REV into a temporary folder and measures
+every row there and here with this Python and these libraries, a cache for each. Rounds alternate (old new, new old,
+...), so that a machine that becomes slower does so for both.
 """
 
 from __future__ import annotations
@@ -78,8 +78,17 @@ def wanted(words: list[str]) -> Wanted:
 
 def unpacked(rev: str, folder: Path) -> str:
     """The sources of a commit in ``folder``; its short name. Nothing is written to the repository."""
-    asked = ["git", "-C", str(ROOT), "rev-parse", "--short", "--verify", "--end-of-options", rev + "^{commit}"]
-    name = subprocess.run(asked, capture_output=True, text=True)
+    asked = [
+        "git",
+        "-C",
+        str(ROOT),
+        "rev-parse",
+        "--short",
+        "--verify",
+        "--end-of-options",
+        rev + "^{commit}",
+    ]
+    name = subprocess.run(asked, check=False, capture_output=True, text=True)
     if name.returncode:
         raise WrongWordsError(f"there is no commit '{rev}' in this repository")
     short = name.stdout.strip()
@@ -99,7 +108,7 @@ def measured(row: str, tree: Path, own: Path, seconds: float) -> tuple[list[Samp
         "XDG_STATE_HOME": f"{own}/state", "OMP_NUM_THREADS": "1",
     }  # fmt: skip
     command = [sys.executable, "-P", str(SCRIPT), row, str(seconds)]
-    done = subprocess.run(command, env=environment, cwd=own, capture_output=True, text=True)
+    done = subprocess.run(command, check=False, env=environment, cwd=own, capture_output=True, text=True)
     if done.returncode:
         return [], (done.stderr.strip().splitlines() or ["the process ended without a word"])[-1]
     answer = json.loads(done.stdout.splitlines()[-1])
@@ -119,7 +128,9 @@ def compare(asked: Wanted, trees: dict[str, Path], folder: Path, console: Consol
                     samples, missing = measured(what, trees[side], folder / side, asked.seconds)
                 getattr(row, side).extend(samples)
                 if missing and not samples:
-                    row.missing = row.missing or f"not in {asked.rev if side == 'old' else 'the tree'}: {missing}"
+                    row.missing = (
+                        row.missing or f"not in {asked.rev if side == 'old' else 'the tree'}: {missing}"
+                    )
             if row.missing:
                 break
         found.append(row)

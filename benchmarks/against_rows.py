@@ -1,8 +1,8 @@
 """One speed row of one version of ServoTwin, measured in a process of its own: ``benchmarks.against`` starts it.
 
-``python -P against_rows.py ROW SECONDS`` prints the samples as JSON. It measures the package that PYTHONPATH names, which may
-be an older one, and therefore imports nothing of the other benchmarks and of the package only what a row needs, inside
-the row: a row that a version does not have ends with the reason, as JSON too.
+``python -P against_rows.py ROW SECONDS`` prints the samples as JSON. It measures the package that PYTHONPATH names,
+which may be an older one, and therefore imports nothing of the other benchmarks and of the package only what a row
+needs, inside the row: a row that a version does not have ends with the reason, as JSON too.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def timed(run: Callable[[], object], calls: int = 1) -> Callable[[], Sample]:
 
 
 def job_over_simulation() -> Callable[[], Sample]:
-    """Wall time of a job per simulated second over that of a scenario in the same process, a ratio instead of seconds."""
+    """Wall time of a job per simulated second over that of a scenario in the same process: a ratio, no seconds."""
     import servotwin as st
     from servotwin.simulation.job_run import run_job
 
@@ -227,7 +227,7 @@ def main() -> None:
     answer: dict[str, Any] = {"package": str(Path(servotwin.__file__).resolve().parent)}
     try:
         answer["samples"] = measure(sys.argv[1], float(sys.argv[2]))
-    except Exception as error:  # whatever an older version lacks: a module, a field, a scenario
+    except Exception as error:  # noqa: BLE001 -- whatever an older version lacks: a module, a field, a scenario
         answer["missing"] = f"{type(error).__name__}: {' '.join(str(error).split())}"
     print(json.dumps(answer))
 

@@ -13,7 +13,8 @@ from benchmarks import against, against_rows
 
 ROOT = Path(__file__).resolve().parents[2]
 in_repository = pytest.mark.skipif(
-    subprocess.run(["git", "-C", str(ROOT), "rev-parse", "HEAD"], capture_output=True).returncode != 0,
+    subprocess.run(["git", "-C", str(ROOT), "rev-parse", "HEAD"], check=False, capture_output=True).returncode
+    != 0,
     reason="the sources are not in a repository",
 )
 
@@ -90,7 +91,9 @@ def test_one_row_is_measured_with_the_sources_of_a_commit(tmp_path: Path) -> Non
     assert elsewhere.startswith("the package that was measured is")  # the installed one
 
 
-def test_samples_are_at_least_three_and_the_first_call_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_samples_are_at_least_three_and_the_first_call_is_not_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     calls: list[int] = []
 
     def row() -> against_rows.Callable[[], tuple[float, float]]:

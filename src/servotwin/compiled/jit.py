@@ -21,7 +21,7 @@ from numba import njit
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined,unused-ignore]
 from numba.core.serialize import dumps
-from numba.core.types import unliteral
+from numba.core.types.misc import unliteral
 
 from servotwin.cache import store
 from servotwin.compiled import numba_quicker, shipped

@@ -102,7 +102,7 @@ _BY_TYPE = (Number, Boolean, Array, Record)  # operations on them follow from th
 
 
 def _call_type(self: Any, context: Any, args: Any, kws: Any) -> Any:
-    """The signature of an operator or function of numba's for arguments of these types: found once among many templates.
+    """The signature of a function of numba's for arguments of these types: found once among many templates.
 
     What carries it out is remembered with it, for each set of options, because numba keeps the last one found. A
     function for which templates are registered later is another object to numba, with nothing remembered.
@@ -112,7 +112,7 @@ def _call_type(self: Any, context: Any, args: Any, kws: Any) -> Any:
     known = self.__dict__.setdefault("_known_call_types", {})
     key = context, args, ConfigStack.top_or_none()
     if key not in known:
-        found = _find_call_type(self, context, args, kws)
+        found: Any = _find_call_type(self, context, args, kws)
         known[key] = found, self._impl_keys[found.args]
     found, implementation = known[key]
     self._impl_keys[found.args] = implementation
@@ -141,7 +141,7 @@ class _EntryVariables(dict[Any, Any]):
 
 
 def _process_lazily(self: Any, emit_dels: bool = False, extend_lifetimes: bool = False) -> None:
-    """What numba does after each of its nine passes; lifetimes of variables, which most passes never read, on demand."""
+    """What numba does after most of its passes; lifetimes of variables, which hardly any pass reads, on demand."""
     code = self.func_ir
     if emit_dels or code.is_generator:
         _process(self, emit_dels, extend_lifetimes)
@@ -160,8 +160,8 @@ def replace_methods(version: str) -> bool:
     TargetConfig.__eq__ = _same_options  # type: ignore[method-assign,unused-ignore]
     TargetConfig.__hash__ = _hash_of_names  # type: ignore[method-assign,unused-ignore]
     Inst._rec_list_vars = _variables
-    Function.get_call_type = _call_type
-    PostProcessor.run = _process_lazily
+    Function.get_call_type = _call_type  # type: ignore[method-assign,unused-ignore]
+    PostProcessor.run = _process_lazily  # type: ignore[method-assign,unused-ignore]
     return True
 
 

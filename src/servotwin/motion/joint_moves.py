@@ -29,7 +29,12 @@ MoveLaws = tuple[
     Profile | None, ...
 ]  # one for all joints, or one per joint; None for a joint that does not move
 USUAL = -1  # the shape of a MOVEJ that names no profile
-BY_RAMPS = {None: USUAL, "trapezoid": LINEAR, "cubic-ramp": CUBIC, "s-curve": JERK_LIMITED}  # profiles of ``quick_move``
+BY_RAMPS = {
+    None: USUAL,
+    "trapezoid": LINEAR,
+    "cubic-ramp": CUBIC,
+    "s-curve": JERK_LIMITED,
+}  # profiles of ``quick_move``
 SHORTEST = 1e-9  # rad, m: ``quick_move`` leaves a shorter move to the planner of legs
 
 
@@ -101,7 +106,7 @@ def sample_laws(laws: MoveLaws, t: Array, stroke: Array) -> tuple[Array, Array, 
 
 # --- MOVEJ --------------------------------------------------------------------------------------------
 class JointMove(PathSegment):
-    """The segment of a joint move as compiled code leaves it; path and law are made of its numbers when first asked for."""
+    """The segment of a joint move as compiled code leaves it; path and law are made when they are asked for."""
 
     rows: Array
     numbers: Array
@@ -115,12 +120,12 @@ class JointMove(PathSegment):
         return new
 
     @cached_property
-    def path(self) -> JointPath:  # type: ignore[override]
+    def path(self) -> JointPath:
         """The line, s from 0 to 1."""
         return path_of_rows(self.rows)
 
     @cached_property
-    def law(self) -> Profile:  # type: ignore[override]
+    def law(self) -> Profile:
         """The law of s."""
         return ramps_of_numbers(self.shape, self.numbers)
 

@@ -151,7 +151,13 @@ def bends_of(path: JointPath, curve: Curve, limits: MotionLimits) -> Bends:
     s = np.empty(2 * path.s.size - 1)
     shares = np.zeros((6, s.size, path.q.shape[1]))
     fill_bends(
-        path.s, path.coefficients, limits.joint_table, s, np.empty(shares.shape[1:]), limits.jerk_limited, shares
+        path.s,
+        path.coefficients,
+        limits.joint_table,
+        s,
+        np.empty(shares.shape[1:]),
+        limits.jerk_limited,
+        shares,
     )
     tool_push, tool_bend, tool_speed = 0.0, np.zeros(s.size), math.inf
     if curve.metric:
@@ -159,7 +165,8 @@ def bends_of(path: JointPath, curve: Curve, limits: MotionLimits) -> Bends:
         if math.isfinite(limits.tool_acceleration):
             tool_push = 1.0 / limits.tool_acceleration
             tool_bend = tool_push * np.linalg.norm(curve.rates(s)[1][:, :3], axis=1)
-    return Bends(s, *shares, tool_push, tool_bend, tool_speed)
+    first, push, bend, jolt, bend_jolt, twist = shares
+    return Bends(s, first, push, bend, jolt, bend_jolt, twist, tool_push, tool_bend, tool_speed)
 
 
 @kernel

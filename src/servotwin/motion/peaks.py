@@ -6,7 +6,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 
 from servotwin.compiled.jit import helper, kernel
-from servotwin.mechanism.model import Array
+from servotwin.mechanism.model import Array, BoolArray
 
 NODES = 7  # samples of a cell
 DENSE = 25  # points of a cell at which the polynomial is evaluated; Newton's method finds the peak in between
@@ -88,7 +88,7 @@ def largest_peak(values: Array, ignore: float) -> tuple[float, int, int, float, 
 
 
 @kernel
-def farthest_outside(stands: Array, low: Array, high: Array, reach: Array) -> tuple[float, int, int]:
+def farthest_outside(stands: Array, low: Array, high: Array, reach: BoolArray) -> tuple[float, int, int]:
     """How far points (m, n) are outside of low .. high (n,) at most, negative inside; which column, which row.
 
     ``reach`` (n,) becomes true where a column may pass a limit between two points: one that is further from its limits

@@ -103,10 +103,14 @@ class Trajectory:
 
     @classmethod
     def of_one(cls, segment: Segment, duration: float) -> Trajectory:
-        """The trajectory of one request that needed no change. It fills a frozen object at once: a third of a MOVEJ's time."""
+        """The trajectory of one request that needed no change.
+
+        Its fields are entered at once: one by one, as in any frozen object, they would take a third of a MOVEJ's plan.
+        """
         new = object.__new__(cls)
         new.__dict__.update(
-            segments=(segment,), starts=AT_ONCE, owners=(0,), duration=duration, slowed=(1.0,), blends=(0.0,), notes=("",),
+            segments=(segment,), starts=AT_ONCE, owners=(0,), duration=duration, slowed=(1.0,), blends=(0.0,),
+            notes=("",),
         )  # fmt: skip
         return new
 

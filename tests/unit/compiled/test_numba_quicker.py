@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numba import from_dtype
+from numba import from_dtype, njit
 from numba.core.compiler import run_frontend
 from numba.core.targetconfig import Option, TargetConfig
 from numba.core.types import Record
@@ -178,13 +178,13 @@ def test_variables_of_instructions_are_listed_as_by_numbas_own_method() -> None:
 
 
 def test_helper_is_compiled_once_for_all_written_numbers() -> None:
-    from servotwin.compiled.jit import helper, kernel
+    from servotwin.compiled.jit import helper
 
     @helper
     def choose(x: float, way: int) -> float:
         return x if way == 0 else -x
 
-    @kernel
+    @njit  # not kept on disk, so that it is compiled here
     def both(x: float) -> float:
         return choose(x, 0) + 2.0 * choose(x, 1) + 4.0 * choose(x, 2)
 

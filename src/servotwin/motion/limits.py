@@ -76,7 +76,12 @@ class MotionLimits:
     @cached_property
     def torque_limited(self) -> bool:
         """Whether torques of joints or motors are limited, which no law keeps by construction."""
-        return bool(np.isfinite(self.torque).any()) or self.motors is not None
+        return self.joint_torque_limited or self.motors is not None
+
+    @cached_property
+    def joint_torque_limited(self) -> bool:
+        """Whether the torque of a joint is limited."""
+        return bool(np.isfinite(self.torque).any())
 
     def without_torques(self) -> MotionLimits:
         """The same without limits of torques, and of what motors give."""

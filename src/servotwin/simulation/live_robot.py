@@ -51,7 +51,10 @@ def make_controller(
         watch=watch_of(
             robot.joint_names,
             limits,
-            control.position_bandwidth,
+            min(
+                (control.bandwidth("position_bandwidth", drive.name) for drive in drives_of(description)),
+                default=control.position_bandwidth,
+            ),
             units=tuple(robot.joint_units),
             robot=robot,
         ),

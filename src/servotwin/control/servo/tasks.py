@@ -17,7 +17,7 @@ from servotwin.compiled.jit import callback, helper, kernel, part
 from servotwin.compiled.native_calls import call_law, call_wholes, records_at, table_at
 from servotwin.compiled.numeric import quantise, uniform
 from servotwin.control.servo.axis_controller import interpolate, position_loop
-from servotwin.control.servo.model_based import computed_torque, feed_forward
+from servotwin.control.servo.model_based import computed_torque, feed_forward, turn_ahead
 from servotwin.control.servo.ports import DRIVE_COMMAND, Sample
 from servotwin.control.servo.ports import FEEDBACK as FEEDBACK_PORT
 from servotwin.control.servo.records import (
@@ -190,6 +190,10 @@ def axis_controller(servo: Any, axes: Any, inverse: Any, feedback: Any, now: int
         axis = axes[j]
         interpolate(axis, share)
         axis.count = feedback.count[j]
+    if servo.twists:
+        turn_ahead(servo, axes, inverse)
+    for j in range(axes.shape[0]):
+        axis = axes[j]
         if axis.law == CASCADE:
             axis.saturation &= ~AT_SPEED
             position_loop(axis, servo.T_axis)

@@ -23,6 +23,7 @@ from servotwin.control.tuning.sampled import (
     Complex,
     Sampled,
     Timing,
+    behind_filters,
     closed,
     lifted,
     sampled_axis,
@@ -127,7 +128,8 @@ def speed_plant(model: AxisModel | ValveModel, gains: Gains, timing: Timing) -> 
         return with_speed_sensor(lifted(damped_valve(model, timing), timing.speed_ratio), timing)
     winding = sampled_axis(model, timing.T_current)
     current_loop = closed(winding, gains.current_proportional, gains.current_integral, timing.current_delay)
-    return with_speed_sensor(lifted(current_loop, timing.speed_ratio), timing)
+    shaft = with_speed_sensor(lifted(current_loop, timing.speed_ratio), timing)
+    return behind_filters(shaft, timing.torque_filters)
 
 
 def _pi(w: Array, T: float, K_p: float, K_i: float, delay: int) -> Complex:

@@ -6,11 +6,12 @@ from typing import Annotated
 
 from pydantic import Field
 
-from servotwin.description.fields import Choice, Flag, Measure, Part, Whole
+from servotwin.description.fields import Choice, Measure, Part, Whole
 
 LEAST_FREQUENCY = 0.1  # Hz
 MOST_FILTERS = 4  # notches and torque filter of an axis
 SHAPERS = ("none", "zv", "zvd", "ei", "two-hump")
+POSES = ("home", "end", "path")
 Share = Annotated[float, Measure("", minimum=0.0, maximum=1.0)]
 
 
@@ -56,8 +57,8 @@ class Shaping(Part):
     tolerance: Annotated[float, Measure("", above=0.0, maximum=0.5)] = Field(
         default=0.05, description="part of the vibration that ei and two-hump allow"
     )
-    follow: Annotated[bool, Flag()] = Field(
-        default=False,
-        description="whether the shaper follows the frequency of the model along the motion; else it is that where "
-        "the motion ends",
+    pose: Annotated[str, Choice(POSES)] = Field(
+        default="end",
+        description="whose frequencies of the model count: home for one shaper of all motions, the end of each motion, "
+        "or path for a shaper that follows them along the motion",
     )

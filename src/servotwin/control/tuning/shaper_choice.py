@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from servotwin.control.servo.axis_data import controller_of
-from servotwin.control.tuning.arm_modes import ArmMode, ArmModel, has_elastic_gears
+from servotwin.control.tuning.arm_modes import ArmMode, ArmModel, ElasticArm, has_elastic_gears
 from servotwin.description.problems import refuse
 from servotwin.description.schema import RobotDescription
 from servotwin.linear.shapers import MOST_DAMPING, Shaper, shaper
@@ -18,6 +18,7 @@ from servotwin.motion.shaping import ShapedMode
 from servotwin.robot.robot import Robot
 
 POSES = 25  # along a motion whose frequencies are followed
+HELD = 1.5  # motion of the motors, over that of the joints, up to which a mode is one of the arm on its gears
 FASTEST = 0.5  # of half a swing, in main periods: a mode faster than that is not shaped by them
 TURN = 2.0 * math.pi
 
@@ -42,11 +43,11 @@ class ShaperChoice:
                 "missing: no gear is elastic, so that the model does not swing; expected the measured frequency, such "
                 "as '9 Hz', or axes.*.gear.stiffness",
             )
-        if settings.frequency is not None and settings.follow:
+        if settings.frequency is not None and settings.pose == "path":
             raise refuse(
                 description,
-                "controller.shaping.follow",
-                "a measured frequency is the same everywhere; expected one of the two",
+                "controller.shaping.pose",
+                "path, but a measured frequency is the same everywhere; expected one of the two",
             )
         return cls(description, robot)
 
@@ -67,7 +68,7 @@ class ShaperChoice:
         for mode in sorted(at_end, key=lambda mode: mode.frequency):
             damping = mode.damping if settings.damping is None else settings.damping
             made = self._made(mode.frequency, min(damping, MOST_DAMPING))
-            found.append(ShapedMode(made, self._followed(mode, poses) if settings.follow else None))
+            found.append(ShapedMode(made, self._followed(mode, poses) if settings.pose == "path" else None))
         return found
 
     def _made(self, frequency: float, damping: float) -> Shaper:
@@ -81,27 +82,36 @@ class ShaperChoice:
 
         with the way :math:`\Delta q` of the joints: what an acceleration along it leaves of mode :math:`\phi_k`.
         """
-        arm = self._model.at(poses[-1])
+        home = controller_of(self.description).shaping.pose == "home"
+        arm = self._model.at(self.robot.q_home if home else poses[-1])
         way = poses[-1] - poses[0]
         if not way.any():
             way = np.ptp(poses, axis=0)
-        fastest = math.pi / (FASTEST * controller_of(self.description).main_period)
         sizes = []
-        for mode in arm.under_servo():
-            if mode.frequency > fastest:
-                continue
+        for mode in self._arm_modes(arm):
             phi = mode.joints
             modal = float(phi @ arm.M @ phi)
             if modal > 0.0:
                 sizes.append((abs(float(phi @ arm.M @ way)) / (modal * mode.frequency**2), mode))  # eq:excited-mode
         return [mode for _, mode in sorted(sizes, key=lambda pair: -pair[0])]
 
+    def _arm_modes(self, arm: ElasticArm) -> list[ArmMode]:
+        """Modes in which the arm swings on its gears: slow enough for the main controller, motors held by their loops."""
+        fastest = math.pi / (FASTEST * controller_of(self.description).main_period)
+        return [
+            mode
+            for mode in arm.under_servo()
+            if mode.frequency < fastest and float(np.abs(mode.motors).max()) < HELD
+        ]
+
     def _followed(self, mode: ArmMode, poses: Array) -> FollowedFrequency:
         """The frequency of a mode along a motion: at every pose that of the mode most like it at the next one."""
         wanted, found = mode, []
         for q in poses[::-1]:
             arm = self._model.at(q)
-            wanted = max(arm.under_servo(), key=lambda other: _likeness(arm.M, wanted.joints, other.joints))
+            there = self._arm_modes(arm)
+            if there:  # else it is damped away here, and the frequency of the pose before is as good as any
+                wanted = max(there, key=lambda other: _likeness(arm.M, wanted.joints, other.joints))
             found.append(wanted.frequency)
         return FollowedFrequency(np.linspace(0.0, 1.0, len(poses)), np.array(found[::-1]))
 

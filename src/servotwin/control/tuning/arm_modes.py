@@ -167,6 +167,16 @@ class ElasticArm:
                 seen.append(pole)
         return MotorView(self.motors[motor], tuple(seen), tuple(zeros))
 
+    def response(self, motor: int, w: Array) -> Complex:
+        """Speed of a motor over its torque (k,) [rad/(s N m)] at frequencies w (k,) [rad/s], the other motors held."""
+        mass, damping, stiffness, angles = self.matrices
+        kept = _null_space(np.delete(angles, motor, axis=0))
+        mass, damping, stiffness = (kept.T @ X @ kept for X in (mass, damping, stiffness))
+        push = (angles[motor] @ kept).astype(np.complex128)
+        square = (-(w**2))[:, None, None] * mass + 1j * w[:, None, None] * damping + stiffness
+        moved = np.linalg.solve(square, np.broadcast_to(push[:, None], (len(w), len(push), 1)))[:, :, 0]
+        return np.asarray(1j * w * (moved @ push))
+
     def _modes(self, A: Array, coordinates: Array) -> list[ArmMode]:
         """What swings of a first-order system whose first states are ``coordinates`` times (q, theta_e)."""
         values, vectors = np.linalg.eig(A)

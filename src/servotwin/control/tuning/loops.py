@@ -96,11 +96,21 @@ def _axis_loops(model: AxisModel | ValveModel, gains: Gains, timing: Timing) -> 
         current = _sampled_loop(
             "current", winding, gains.current_proportional, gains.current_integral, timing.current_delay
         )
-    speed = _sampled_loop("speed", shaft, gains.speed_proportional, gains.speed_integral, timing.speed_delay)
+    speed = _speed_loop(shaft, gains, timing)
     position = _position_loop(
         shaft, gains, timing, stable=largest_pole(model, gains, timing) < 1.0, ahead=model.flow_share
     )
     return AxisLoops(current, _around(current, speed), _around(speed, _around(current, position)))
+
+
+def _speed_loop(shaft: Sampled, gains: Gains, timing: Timing) -> Loop:
+    return _sampled_loop("speed", shaft, gains.speed_proportional, gains.speed_integral, timing.speed_delay)
+
+
+def speed_loop_of(model: AxisModel | ValveModel, gains: Gains, timing: Timing) -> Loop:
+    """The speed loop alone."""
+    with np.errstate(all="ignore"):
+        return _speed_loop(speed_plant(model, gains, timing), gains, timing)
 
 
 def pressure_loop(model: ValveModel, timing: Timing) -> Loop:

@@ -472,7 +472,9 @@ def robots() -> dict[str, small.Tree]:
             "feedforward": {"twist": 0.5},
         }
     )
-    modal = geared(controller={"shaping": {"shaper": "zv", "modes": 1}, "feedforward": {"gravity_twist": 0.5}})
+    modal = geared(
+        controller={"shaping": {"shaper": "zv", "modes": 1}, "feedforward": {"gravity_twist": 0.5}}
+    )
     for robot in (filtered, modal):
         for axis in robot["axes"].values():
             axis["gear"] = {"ratio": 50, "stiffness": "2000 N*m/rad", "damping": "1 N*m*s/rad"}
@@ -676,7 +678,9 @@ def test_every_number_of_a_robot_file_is_classified() -> None:
 
 # Robots in which these numbers reach all whom they may reach; the others are tried with the first that has them.
 BEST = {
-    **{field: "filtered" for field in REACHES if field.startswith("controller.axes.") or ".shaping." in field},
+    **{
+        field: "filtered" for field in REACHES if field.startswith("controller.axes.") or ".shaping." in field
+    },
     "controller.axes.*.torque_filter.order": "filtered",
     "controller.shaping.modes": "modal",
     "controller.feedforward.gravity_twist": "modal",

@@ -203,8 +203,9 @@ def run_job(
     """
     from servotwin.cli.job_run import run
 
+    overrides = with_shaper(overrides, shaper)
     code = run(
-        job, robot, out, with_shaper(overrides, shaper), plant, q=q, io=io, fit=fit, override=override, time_limit=time_limit,
+        job, robot, out, overrides, plant, q=q, io=io, fit=fit, override=override, time_limit=time_limit,
         gripper=gripper, method=method, pwm=pwm, seed=seed, record=record, max_memory=max_memory,
         max_time=max_time, report=not no_report, overwrite=overwrite, allow_code=allow_code, json=json,
     )  # fmt: skip

@@ -222,10 +222,13 @@ def linetest(
     robot: RobotName = "palletizer-4",
     begin: Annotated[
         str | None,
-        typer.Option("--from", metavar="LIST", help="Where the line begins; default '915 mm, -500 mm, 700 mm'."),
+        typer.Option(
+            "--from", metavar="LIST", help="Where the line begins; default '915 mm, -500 mm, 700 mm'."
+        ),
     ] = None,
     end: Annotated[
-        str | None, typer.Option("--to", metavar="LIST", help="Where it ends; default '915 mm, 500 mm, 700 mm'.")
+        str | None,
+        typer.Option("--to", metavar="LIST", help="Where it ends; default '915 mm, 500 mm, 700 mm'."),
     ] = None,
     speed: Annotated[
         str | None, typer.Option("--speed", metavar="SPEED", help="Of the tool; default '0.5 m/s'.")
@@ -234,7 +237,8 @@ def linetest(
         str | None, typer.Option("--acc", metavar="ACCELERATION", help="Of the tool; default '1 m/s^2'.")
     ] = None,
     out: Annotated[
-        str | None, typer.Option("--out", metavar="FOLDER", help="Write linetest.html and linetest.json there.")
+        str | None,
+        typer.Option("--out", metavar="FOLDER", help="Write linetest.html and linetest.json there."),
     ] = None,
     overwrite: Overwrite = False,
     overrides: Set = None,

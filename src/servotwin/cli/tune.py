@@ -193,7 +193,6 @@ def _print_modes(tuning: Tuning) -> None:
         print_line(f"{axis.motor}: {limit.cause}")
 
 
-
 def _print_stroke(tuning: Tuning) -> None:
     """Loops of cylinders over their stroke: the worst of all loads at every position."""
     for axis in tuning.axes:

@@ -17,7 +17,6 @@ from servotwin.description.nodes import join, quoted
 from servotwin.description.units import did_you_mean
 
 if TYPE_CHECKING:
-    from servotwin.description.controller_parts import Controller
     from servotwin.description.schema import Axis, Coupling, RobotDescription, Transmission
 
 BASE = "base"

@@ -51,7 +51,7 @@ class Feedforward(Part):
     gravity: Share = Field(default=0.0, description="share of the model's gravity torque")
     twist: Share = Field(
         default=0.0,
-        description="share of the twist of elastic gears under the model's torque: references of motors are turned ahead",
+        description="share of the twist of elastic gears under the model's torque by which references are turned ahead",
     )
     gravity_twist: Share = Field(
         default=0.0, description="the same under the model's gravity torque alone; instead of twist"
@@ -367,11 +367,15 @@ class Controller(Part):
                     f"axes.{name}.{'notches' if own.notches else 'torque_filter'}",
                 )
             if len(own.notches) + (own.torque_filter is not None) > MOST_FILTERS:
-                raise problem(f"{len(own.notches)}; expected {MOST_FILTERS} filters at most", f"axes.{name}.notches")
+                raise problem(
+                    f"{len(own.notches)}; expected {MOST_FILTERS} filters at most", f"axes.{name}.notches"
+                )
             period = self.axis_period if self.speed_in_axis_controller(name) else self.speed_period
             highest = 0.45 / period
             stated = [(f"notches.{k}", notch.frequency) for k, notch in enumerate(own.notches)]
-            stated += [("torque_filter", own.torque_filter.frequency)] if own.torque_filter is not None else []
+            stated += (
+                [("torque_filter", own.torque_filter.frequency)] if own.torque_filter is not None else []
+            )
             for place, frequency in stated:
                 if frequency > highest:
                     raise problem(

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from os import PathLike
 from typing import Any
 
@@ -25,7 +26,7 @@ from servotwin.description.motors import required_counts, required_drives
 from servotwin.description.schema import RobotDescription
 from servotwin.errors import InputError, ServotwinError
 from servotwin.mechanism.build import build_mechanism
-from servotwin.mechanism.model import Array
+from servotwin.mechanism.model import Array, BoolArray
 from servotwin.motion.limits import limits_of
 from servotwin.motion.planner import plan
 from servotwin.motion.requests import MoveL, Speed
@@ -72,7 +73,7 @@ class LineRun:
     tool: Array
     tool_ref: Array
     predicted: Array  # pulses (k, m) of eq:line-lag; zeros where the law has no such lag
-    moving: Array
+    moving: BoolArray
     result: Result = field(repr=False)
 
     @property
@@ -168,8 +169,8 @@ def line_test(
     """Drive the tool along a straight line with several laws, on the drive-level simulator.
 
     ``begin``, ``end`` [m]: of the tool point, in the orientation that it has at home; by default the line of Kim 2018.
-    ``laws``: some of ``cascade``, ``speed fed forward``, ``speed and torque fed forward``, ``computed torque``; the rest
-    of the controller is the robot file's, changed by ``overrides``. ``progress`` is called with the part done.
+    ``laws``: some of ``cascade``, ``speed fed forward``, ``speed and torque fed forward``, ``computed torque``; what else
+    the controller does is the robot file's, changed by ``overrides``. ``progress`` is called with the part done.
     """
     changes = dict(overrides or {})
     for law in laws:
@@ -187,7 +188,7 @@ def line_test(
     tell = progress or (lambda part: None)
     runs = []
     for k, law in enumerate(laws):
-        shares = lambda part, k=k: tell((k + part) / len(laws))  # noqa: E731 -- one line for each run
+        shares = partial(_share, tell, k, len(laws))
         runs.append(_run(str(robot), {**changes, **LAWS[law]}, law, trajectory, settle, shares))
     drives = required_drives(description)
     return LineTest(
@@ -202,6 +203,11 @@ def line_test(
         duration=trajectory.duration,
         runs=tuple(runs),
     )
+
+
+def _share(tell: Callable[[float], None], k: int, count: int, part: float) -> None:
+    """Tell the part of all runs that is done after a part of one."""
+    tell((k + part) / count)
 
 
 def planned_line(
@@ -277,8 +283,8 @@ def lag(t: Array, w: Array, K: Array) -> Array:
     """
     e = np.zeros_like(w)
     for k in range(len(t) - 1):
-        h = t[k + 1] - t[k]
-        fade, slope = np.exp(-K * h), (w[k + 1] - w[k]) / h
-        particular = lambda x, k=k, slope=slope: (w[k] + slope * x) / K - slope / K**2  # noqa: E731
-        e[k + 1] = fade * (e[k] - particular(0.0)) + particular(h)  # eq:line-lag
+        h = float(t[k + 1] - t[k])
+        slope = (w[k + 1] - w[k]) / h
+        before, after = (speed / K - slope / K**2 for speed in (w[k], w[k + 1]))
+        e[k + 1] = np.exp(-K * h) * (e[k] - before) + after  # eq:line-lag
     return e

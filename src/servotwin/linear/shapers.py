@@ -74,9 +74,7 @@ def residual(times: Array, amplitudes: Array, frequency: ArrayLike, damping: flo
     return np.asarray(np.abs((amplitudes * decayed).sum(axis=-1)))  # eq:shaper-residual
 
 
-def shaper(
-    kind: str, frequency: float, damping: float = 0.0, *, tolerance: float = TOLERANCE
-) -> Shaper:
+def shaper(kind: str, frequency: float, damping: float = 0.0, *, tolerance: float = TOLERANCE) -> Shaper:
     r"""The shaper of a kind for a mode of natural ``frequency`` [rad/s] and ``damping`` [-].
 
     With :math:`K = e^{-\zeta\pi/\sqrt{1-\zeta^2}}`, impulses half a swing apart, their weights divided by their sum:
@@ -110,7 +108,7 @@ def shaper(
         weights = _weights(kind, K, 0.0)
     else:
         weights = _tolerant(kind, K, tolerance)
-    phases = math.pi * np.arange(len(weights))
+    phases = np.asarray(math.pi * np.arange(len(weights)), dtype=np.float64)
     return Shaper(kind, frequency, damping, phases, weights / weights.sum())
 
 
@@ -128,7 +126,7 @@ def _weights(kind: str, K: float, V: float) -> Array:
 
 
 def _tolerant(kind: str, K: float, tolerance: float) -> Array:
-    """Weights of a shaper that allows the part ``tolerance``; the V that damping leaves so much of is found by turns."""
+    """Weights of a shaper that allows the part ``tolerance``; its V is found by turns."""
     V, n = tolerance, 2 if kind == "ei" else 3
     for _ in range(ROUNDS):
         V = min(tolerance * float(_weights(kind, K, V).sum()) / K**n, 0.5)

@@ -50,7 +50,7 @@ class PathLength:
 
     @classmethod
     def of(cls, motion: Sampled, speeds: Array, step: float, nodes: Array) -> PathLength:
-        """``speeds`` (n,): largest of the joints; ``step`` [s] of the table at most; ``nodes`` (m,) [s]: in it for sure."""
+        """``speeds`` (n,): largest of the joints; ``step`` [s] of the table at most; ``nodes`` (m,) [s]: are in it."""
         finite = np.isfinite(speeds) & (speeds > 0.0)
         weights = np.where(finite, 1.0 / np.where(finite, speeds, 1.0), 1.0)
         end = motion.duration

@@ -7,7 +7,8 @@ An impulse of a shaper lies at a phase :math:`\theta_i` of the swing behind the 
 
 so that a frequency that changes with the pose is followed; with a constant one it is the convolution with the shaper.
 Samples are the periods of the main controller: an instant :math:`g_i` between two of them takes a part of each
-(eq:split-impulse). Rates follow with :math:`\dot g_i = \omega_d(t)/\omega_d(g_i)`. Theory: docs/theory/input-shaping.md.
+(eq:split-impulse). Rates follow with :math:`\dot g_i = \omega_d(t)/\omega_d(g_i)`.
+Theory: docs/theory/input-shaping.md.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from servotwin.linear.shapers import Shaper
 from servotwin.mechanism.model import Array
@@ -103,7 +105,7 @@ class ImpulseFilter:
         """The command at an earlier phase (3, d), its rates those of now."""
         i, f = self._at(phase)
         if i < 0:
-            return self._signals[0]
+            return np.asarray(self._signals[0])
         if f == 0.0:
             found, then, slope = self._signals[i].copy(), float(self._speeds[i]), 0.0
         else:
@@ -114,7 +116,7 @@ class ImpulseFilter:
             rate = w / then
             found[2] = rate * rate * found[2] + (growth - slope * rate * rate) / then * found[1]
             found[1] *= rate
-        return found
+        return np.asarray(found)
 
 
 class ShapingFilter:
@@ -160,7 +162,7 @@ class ShapedMotion:
         """When each move has reached its target (m,) [s]."""
         return self.start_times + self.durations
 
-    def sample(self, t: Array) -> tuple[Array, Array, Array]:
+    def sample(self, t: ArrayLike) -> tuple[Array, Array, Array]:
         """Position, velocity, acceleration (k, n) at the times t (k,) [s]; at rest before and after."""
         times = np.clip(np.atleast_1d(np.asarray(t, dtype=np.float64)) / self.T, 0.0, len(self.samples) - 1.0)
         nearest = np.round(times)

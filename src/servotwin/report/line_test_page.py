@@ -38,7 +38,7 @@ def line_page(test: LineTest) -> str:
     first = test.runs[0]
     page.section(
         "Position of the tool, and its error",
-        f"As the paper's figure 8 shows them, for the law '{first.law}': commanded and actual position, and the error of "
+        f"As the paper's figure 8 shows them, for the law '{first.law}': commanded and actual position, the error of "
         "each coordinate. The error is the way that the tool goes during its delay.",
     )
     page.figures([Figure(_position(first), "Position"), Figure(_error(first), "Error")], columns=2)
@@ -50,7 +50,9 @@ def line_page(test: LineTest) -> str:
     page.figures(
         [Figure(_pulses(test, run), run.law[0].upper() + run.law[1:]) for run in test.runs], columns=2
     )
-    page.section("Laws side by side", "Largest errors at the ends of the line, where it rests, and in between.")
+    page.section(
+        "Laws side by side", "Largest errors at the ends of the line, where it rests, and in between."
+    )
     page.table(*_table(test), text_columns=1)
     page.section("The tool", "Delay in the middle of the line; distance from the line; error after it.")
     page.table(*_tool_table(test), text_columns=1)

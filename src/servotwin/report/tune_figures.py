@@ -83,7 +83,9 @@ def torque_to_speed(arm: ElasticArm, motor: int) -> go.Figure:
     """Speed of a motor over its torque, the others held: its resonances and antiresonances."""
     w = np.geomspace(TURN * 1.0, TURN * 1000.0, 6 * POINTS)
     view = arm.view(motor)
-    near = [x for pair in (*view.resonances, *view.antiresonances) for x in np.linspace(0.95, 1.05, 21) * pair[0]]
+    near = [
+        x for pair in (*view.resonances, *view.antiresonances) for x in np.linspace(0.95, 1.05, 21) * pair[0]
+    ]
     w = np.union1d(w, np.array(near))
     gain = 20.0 * np.log10(np.abs(arm.response(motor, w)))
     figure = go.Figure(

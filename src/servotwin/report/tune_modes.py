@@ -39,7 +39,8 @@ def modes_section(page: Page, tuning: Tuning) -> None:
         text_columns=1,
     )
     page.figures(
-        [Figure(torque_to_speed(arm, j), view.motor) for j, view in enumerate(views) if view.resonances], columns=2
+        [Figure(torque_to_speed(arm, j), view.motor) for j, view in enumerate(views) if view.resonances],
+        columns=2,
     )
     limited = [(axis, axis.limit) for axis in tuning.axes if axis.limit is not None]
     page.paragraph(
@@ -60,7 +61,10 @@ def modes_data(tuning: Tuning) -> dict[str, Any] | None:
         return None
     views = [arm.view(j) for j in range(len(arm.motors))]
     return {
-        **{word.replace(" ", "_"): [_mode(mode, arm.joints) for mode in modes] for word, modes in mode_groups(arm)},
+        **{
+            word.replace(" ", "_"): [_mode(mode, arm.joints) for mode in modes]
+            for word, modes in mode_groups(arm)
+        },
         "motors": [
             {
                 "motor": view.motor,

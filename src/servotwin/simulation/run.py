@@ -166,7 +166,12 @@ def shaped_moves(
         )
     control = controller_of(scenario.description)
     return shaped_joints(
-        planned.sample, planned.start_times, planned.durations, planned.duration, choice.modes, control.main_period
+        planned.sample,
+        planned.start_times,
+        planned.durations,
+        planned.duration,
+        choice.modes,
+        control.main_period,
     )
 
 

@@ -32,7 +32,9 @@ def test_modes_of_motors_let_go_are_those_of_the_complete_model() -> None:
     """Inputs of the complete model with ideal motors are torques, and its matrix is derived from the symbols."""
     description = read_description("palletizer-4-elastic", LOADED)
     study = st.study_model(description, POSE, motors="ideal")
-    expected = sorted((mode.frequency, mode.damping) for mode in study.modes if mode.oscillates and mode.frequency > 20.0)
+    expected = sorted(
+        (mode.frequency, mode.damping) for mode in study.modes if mode.oscillates and mode.frequency > 20.0
+    )
     found = sorted((mode.frequency, mode.damping) for mode in arm().free() if mode.frequency > 20.0)
     np.testing.assert_allclose(found, expected, rtol=1e-4)
 
@@ -86,8 +88,8 @@ def test_choice_takes_the_mode_that_the_motion_bends_most() -> None:
     robot = Robot(build_mechanism(description))
     choice = ShaperChoice.of(description, robot)
     assert choice is not None
-    around = choice.modes(by_way(np.array([POSE, POSE + [0.5, 0.0, 0.0, 0.0]])))[0].shaper
-    lifted = choice.modes(by_way(np.array([POSE, POSE + [0.0, 0.2, 0.0, 0.0]])))[0].shaper
+    around = choice.modes(by_way(np.array([POSE, POSE + np.array([0.5, 0.0, 0.0, 0.0])])))[0].shaper
+    lifted = choice.modes(by_way(np.array([POSE, POSE + np.array([0.0, 0.2, 0.0, 0.0])])))[0].shaper
     base = min(arm().under_servo(), key=lambda mode: -abs(mode.joints[0]) + (mode.frequency > 200.0))
     assert around.frequency == pytest.approx(base.frequency, rel=1e-3)
     assert lifted.frequency != pytest.approx(around.frequency, rel=1e-3)
@@ -112,7 +114,11 @@ def test_followed_frequency_is_that_of_the_pose() -> None:
         ("palletizer-4", {"controller.shaping.shaper": "zv"}, "controller.shaping.frequency"),
         (
             "palletizer-4-elastic",
-            {"controller.shaping.shaper": "zv", "controller.shaping.frequency": "9 Hz", "controller.shaping.pose": "path"},
+            {
+                "controller.shaping.shaper": "zv",
+                "controller.shaping.frequency": "9 Hz",
+                "controller.shaping.pose": "path",
+            },
             "controller.shaping.pose",
         ),
     ],

@@ -51,7 +51,9 @@ def _speed(axes: Any, T: float) -> None:
     ],
     ids=["notch", "first order", "second order"],
 )
-def test_filters_are_the_prewarped_bilinear_ones_of_scipy(made: Biquad, top: list[float], bottom: list[float]) -> None:
+def test_filters_are_the_prewarped_bilinear_ones_of_scipy(
+    made: Biquad, top: list[float], bottom: list[float]
+) -> None:
     corner = {0: W, 1: 3.0 * W, 2: 4.0 * W}[FILTERS.index(made)]
     rate = corner / (2.0 * math.tan(0.5 * corner * T))  # what SciPy calls the sampling frequency, prewarped
     b, a = signal.bilinear(top, bottom, fs=rate)
@@ -99,7 +101,14 @@ def test_speed_loop_without_filters_is_the_same_to_the_last_bit() -> None:
 
 
 AXIS_MODEL = AxisModel(
-    R=0.35, L=3e-3, torque_constant=0.45, voltage_constant=0.0, J_m=3.7e-4, J_load=8e-4, stiffness=250.0, damping=0.02
+    R=0.35,
+    L=3e-3,
+    torque_constant=0.45,
+    voltage_constant=0.0,
+    J_m=3.7e-4,
+    J_load=8e-4,
+    stiffness=250.0,
+    damping=0.02,
 )
 CLOCKS = Timing(62_500, 250_000, 250_000, speed_delay=1)
 
@@ -107,11 +116,20 @@ CLOCKS = Timing(62_500, 250_000, 250_000, speed_delay=1)
 def test_margins_count_the_filters_as_loops_that_run_in_time_do() -> None:
     """A notch in the loop: its open response is the product, and the run in time agrees with stability at the limit."""
     gains = axis_gains(
-        0.35, 3e-3, 0.45, AXIS_MODEL.J, current_bandwidth=3000.0, speed_bandwidth=400.0, position_bandwidth=40.0
+        0.35,
+        3e-3,
+        0.45,
+        AXIS_MODEL.J,
+        current_bandwidth=3000.0,
+        speed_bandwidth=400.0,
+        position_bandwidth=40.0,
     )
     filters = (notch(resonance(AXIS_MODEL)[0], 1.0, 0.1, 250e-6), low_pass(4000.0, 1, 0.7, 250e-6))  # type: ignore[index]
     with_filters = replace(CLOCKS, torque_filters=filters)
-    plain, loops = axis_loops(AXIS_MODEL, gains, CLOCKS).speed, axis_loops(AXIS_MODEL, gains, with_filters).speed
+    plain, loops = (
+        axis_loops(AXIS_MODEL, gains, CLOCKS).speed,
+        axis_loops(AXIS_MODEL, gains, with_filters).speed,
+    )
     factor = np.prod([one.response(plain.w, 250e-6) for one in filters], axis=0)
     same = np.interp(plain.w, loops.w, np.abs(loops.open))
     np.testing.assert_allclose(same[::20], np.abs(plain.open * factor)[::20], rtol=2e-2)
@@ -143,7 +161,13 @@ def test_limit_of_a_speed_loop_names_the_resonance_and_the_notch_keeps_the_margi
     assert w_a == pytest.approx(math.sqrt(250.0 / 8e-4))
     filters = (notch(w_r, limit.notch.width, limit.notch.depth, 500e-6),)
     faster = axis_gains(
-        0.35, 3e-3, 0.45, light.J, current_bandwidth=3000.0, speed_bandwidth=limit.with_notch, position_bandwidth=40.0
+        0.35,
+        3e-3,
+        0.45,
+        light.J,
+        current_bandwidth=3000.0,
+        speed_bandwidth=limit.with_notch,
+        position_bandwidth=40.0,
     )
     loop = axis_loops(light, faster, replace(timing, torque_filters=filters)).speed
     assert loop.stable

@@ -103,7 +103,9 @@ def swing(q: Array, w: float, damping: float) -> float:
 
 def joint_move() -> Planned:
     q = robot().q_home
-    return plan(robot(), q, [MoveJ(q + [0.6, 0.0, 0.0, 0.0], Speed("fraction", 0.5))], controller().limits)
+    return plan(
+        robot(), q, [MoveJ(q + np.array([0.6, 0.0, 0.0, 0.0]), Speed("fraction", 0.5))], controller().limits
+    )
 
 
 @pytest.mark.parametrize("override", [1.0, 0.6, 0.35])
@@ -152,7 +154,7 @@ def test_stop_is_not_shaped_and_keeps_path_and_limits() -> None:
             one.advance(T, 1.0, GENTLE)
         rows, before = [], None
         while not one.at_rest:
-            (q, qd, qdd), _ = one.advance(T, 0.0, FIRM)
+            (q, qd, _), _ = one.advance(T, 0.0, FIRM)
             if before is not None:
                 assert (np.abs(qd - before) / T <= controller().limits.acceleration * 1.02).all()
             rows.append(q)

@@ -17,7 +17,7 @@ W = 60.0
 
 
 def left(made: Shaper, w: float, damping: float) -> float:
-    """Vibration that a shaped step leaves of an oscillator, over that of the step: integrated exactly between samples."""
+    """Vibration that a shaped step leaves of an oscillator, over that of the step; exact between samples."""
     chain = ShapingFilter([ShapedMode(made)], T, np.zeros((3, 1)))
     step = np.array([[1.0], [0.0], [0.0]])
     A = np.array([[0.0, 1.0, 0.0], [-w * w, -2.0 * damping * w, w * w], [0.0, 0.0, 0.0]])
@@ -35,7 +35,9 @@ def left(made: Shaper, w: float, damping: float) -> float:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("damping", [0.0, 0.02, 0.1])
-def test_shaped_step_leaves_what_the_formula_says_over_40_percent_of_frequency(kind: str, damping: float) -> None:
+def test_shaped_step_leaves_what_the_formula_says_over_40_percent_of_frequency(
+    kind: str, damping: float
+) -> None:
     made = shaper(kind, W, damping)
     for ratio in np.linspace(0.6, 1.4, 17):
         expected = float(made.residual(ratio * W, damping))

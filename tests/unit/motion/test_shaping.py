@@ -51,7 +51,7 @@ def residual(command: Callable[[float], float], natural: Callable[[float], float
 
 
 def test_followed_frequency_leaves_a_third_of_what_any_fixed_one_leaves() -> None:
-    """Undamped, with a frequency that falls from 16 to 8 Hz along a quick move: every fixed shaper is wrong somewhere."""
+    """Undamped, with a frequency that falls from 16 to 8 Hz along a quick move: fixed shapers are wrong somewhere."""
 
     def natural(u: float) -> float:
         return 2.0 * np.pi * (16.0 - 8.0 * min(max(u, 0.0), 1.0))
@@ -64,7 +64,7 @@ def test_followed_frequency_leaves_a_third_of_what_any_fixed_one_leaves() -> Non
     a = np.gradient(v, T)
     left = {}
     for name, mode in {
-        "follows": ShapedMode(shaper("zvd", natural(1.0)), lambda part: natural(part)),
+        "follows": ShapedMode(shaper("zvd", natural(1.0)), natural),
         "begin": ShapedMode(shaper("zvd", natural(0.0))),
         "middle": ShapedMode(shaper("zvd", natural(0.5))),
         "end": ShapedMode(shaper("zvd", natural(1.0))),
@@ -102,7 +102,7 @@ def test_moves_one_after_the_other_wait_for_each_other_and_keep_their_dwells() -
     assert motion.durations == pytest.approx([1.0 + longer] * 2, abs=2 * T)
     assert motion.start_times[1] == pytest.approx(1.2 + longer, abs=3 * T)
     assert motion.duration == pytest.approx(2.5 + 2.0 * longer, abs=4 * T)
-    q, qd, qdd = motion.sample(np.linspace(0.0, motion.duration, 4001))
+    q, qd, _ = motion.sample(np.linspace(0.0, motion.duration, 4001))
     # straight in joint space, as all joints are shaped alike
     np.testing.assert_allclose(q[:, 1], -0.375 * q[:, 0], atol=1e-12)
     assert np.abs(qd).max() <= 0.8 * (1.0 + 1e-9)
@@ -130,6 +130,6 @@ def test_path_length_is_that_of_the_motion_and_its_inverse_leads_back() -> None:
     assert path.length == pytest.approx(0.75 * np.hypot(0.8, 0.15), rel=1e-9)
     for time in (0.0, 0.001, 0.2, 0.25, 0.6, 0.999, 1.0):
         assert path.time(path.at(time)) == pytest.approx(time, abs=1e-6)
-    q, first, second = path.tangent(0.5)
+    _, first, second = path.tangent(0.5)
     np.testing.assert_allclose(first, np.array([0.8, -0.3]) / np.hypot(0.8, 0.15), rtol=1e-9)
     np.testing.assert_allclose(second, 0.0, atol=1e-9)

@@ -23,7 +23,11 @@ robot: {robot}
 set: {{variables.load: 20 kg, controller.feedforward.velocity: 100 %, controller.feedforward.torque: 100 %}}
 start: {{th1: {a[0]} deg, th2: {a[1]} deg, th3: {a[2]} deg}}
 move:
-  - {{to: {{th1: {b[0]} deg, th2: {b[1]} deg, th3: {b[2]} deg}}, speed: 50 %, ramp: {ramp} s, dwell: 0.5 s, profile: trapezoid}}
+  - to: {{th1: {b[0]} deg, th2: {b[1]} deg, th3: {b[2]} deg}}
+    speed: 50 %
+    ramp: {ramp} s
+    dwell: 0.5 s
+    profile: trapezoid
 record: {{every: 1 ms}}
 """
 SHAPING = "set.controller.shaping."
@@ -109,7 +113,10 @@ def test_turning_references_ahead_takes_sag_and_torsion_from_the_joints(folder: 
 def test_twist_is_the_models_own_and_stays_with_the_plant_as_it_is(folder: Path) -> None:
     """A plant whose gears are half as stiff as believed: half of its sag is left."""
     place = scenario(folder, ((0.0, 60.0, -40.0), (0.0, 80.0, -60.0), 0.4))
-    soft = {f"plant.set.axes.{axis}.gear.stiffness": value for axis, value in (("th2", "170 kN*m/rad"), ("th3", "92.5 kN*m/rad"))}
+    soft = {
+        "plant.set.axes.th2.gear.stiffness": "170 kN*m/rad",
+        "plant.set.axes.th3.gear.stiffness": "92.5 kN*m/rad",
+    }
     result = st.simulate(place, {"set.controller.feedforward.gravity_twist": "100 %", **soft})
     plain = st.simulate(place, soft)
     errors = [np.abs(r.log.q - r.log.q_ref)[0, 1:3] for r in (result, plain)]
@@ -140,12 +147,27 @@ def test_notch_and_low_pass_run_in_the_loops_and_begin_settled(folder: Path) -> 
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"controller.axes.th2.notches": "[{frequency: 2500 Hz}]"}, "half of the speed loop's sampling frequency"),
-        ({"controller.law": "computed-torque", "controller.axes.th2.notches": "[{frequency: 50 Hz}]"}, "does not have"),
-        ({"controller.arithmetic": "fixed", "controller.axes.th2.notches": "[{frequency: 50 Hz}]"}, "floating-point"),
+        (
+            {"controller.axes.th2.notches": "[{frequency: 2500 Hz}]"},
+            "half of the speed loop's sampling frequency",
+        ),
+        (
+            {"controller.law": "computed-torque", "controller.axes.th2.notches": "[{frequency: 50 Hz}]"},
+            "does not have",
+        ),
+        (
+            {"controller.arithmetic": "fixed", "controller.axes.th2.notches": "[{frequency: 50 Hz}]"},
+            "floating-point",
+        ),
         ({"controller.axes.th2.notches": "[{frequency: 50 rad/s}]"}, "Hz"),
-        ({"controller.law": "computed-torque", "controller.axes.th2.speed_bandwidth": "90 rad/s"}, "does not have"),
-        ({"controller.feedforward.twist": "1", "controller.feedforward.gravity_twist": "1"}, "expected one of them"),
+        (
+            {"controller.law": "computed-torque", "controller.axes.th2.speed_bandwidth": "90 rad/s"},
+            "does not have",
+        ),
+        (
+            {"controller.feedforward.twist": "1", "controller.feedforward.gravity_twist": "1"},
+            "expected one of them",
+        ),
     ],
 )
 def test_filters_that_loops_do_not_have_are_refused(changes: dict[str, str], said: str) -> None:
@@ -160,7 +182,10 @@ def test_bandwidths_by_axis_are_those_of_its_gains() -> None:
     from servotwin.description.load import read_description
 
     J = np.full(4, 1e-3)
-    changes = {"controller.axes.th2.speed_bandwidth": "125 rad/s", "controller.axes.th2.position_bandwidth": "20 1/s"}
+    changes = {
+        "controller.axes.th2.speed_bandwidth": "125 rad/s",
+        "controller.axes.th2.position_bandwidth": "20 1/s",
+    }
     plain, own = (robot_gains(read_description("palletizer-4", c), J) for c in ({}, changes))
     assert own[1][1].speed_proportional == pytest.approx(0.5 * plain[1][1].speed_proportional)
     assert own[1][1].position == 20.0

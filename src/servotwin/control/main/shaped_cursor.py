@@ -195,7 +195,8 @@ class ShapedCursor(Cursor):
         T, rate, path = self.period, self.fitting, self.path
         times = begin + rate * T * np.arange(1, int(np.ceil((end - begin) / (rate * T) - SLACK)) + 1)
         first, second = path.many_rates(np.minimum(times, end))
-        signals = np.stack([path.lengths(times), rate * first, rate * rate * second], axis=1)
+        lengths = path.lengths(np.asarray(times, dtype=np.float64))
+        signals = np.stack([lengths, rate * first, rate * rate * second], axis=1)
         signals[times >= end] = path.at(end), 0.0, 0.0
         start = path.at(begin)
         chain = ShapingFilter(self.modes, T, np.array([[start], [0.0], [0.0]]))

@@ -192,13 +192,7 @@ def axis_controller(servo: Any, axes: Any, inverse: Any, feedback: Any, now: int
         axis.count = feedback.count[j]
     if servo.twists:
         turn_ahead(servo, axes, inverse)
-    for j in range(axes.shape[0]):
-        axis = axes[j]
-        if axis.law == CASCADE:
-            axis.saturation &= ~AT_SPEED
-            position_loop(axis, servo.T_axis)
-        elif axis.law == COMPUTED:
-            axis.saturation &= ~AT_CURRENT
+    close_position_loops(servo, axes)
     if servo.feeds:
         feed_forward(servo, axes, inverse)
     if servo.computed:
@@ -213,6 +207,18 @@ def axis_controller(servo: Any, axes: Any, inverse: Any, feedback: Any, now: int
     if servo.axis_delay:
         for j in range(axes.shape[0]):
             delay_axis_commands(servo, axes[j])
+
+
+@helper
+def close_position_loops(servo: Any, axes: Any) -> None:
+    """Speed commands of the cascades."""
+    for j in range(axes.shape[0]):
+        axis = axes[j]
+        if axis.law == CASCADE:
+            axis.saturation &= ~AT_SPEED
+            position_loop(axis, servo.T_axis)
+        elif axis.law == COMPUTED:
+            axis.saturation &= ~AT_CURRENT
 
 
 @helper

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from servotwin.control.servo.axis_data import controller_of, robot_gains, timing_of
 from servotwin.control.tuning.gains import Gains
@@ -31,7 +32,7 @@ from servotwin.description.motors import required_drives
 from servotwin.description.schema import RobotDescription
 from servotwin.errors import UnsupportedError
 from servotwin.linear.modes import Complex
-from servotwin.mechanism.model import Array
+from servotwin.linear.system import Array
 from servotwin.robot.robot import Robot
 from servotwin.robot.shafts import motor_inertia
 
@@ -57,7 +58,7 @@ class ArmMode:
 
 @dataclass(frozen=True)
 class MotorView:
-    """What a motor sees between its torque and its speed, the others held [rad/s]: where it swings, where it is held."""
+    """What a motor sees between its torque and its speed, the others held: frequencies [rad/s] with their damping."""
 
     motor: str
     resonances: tuple[tuple[float, float], ...]  # natural frequency, damping
@@ -66,7 +67,7 @@ class MotorView:
 
 @dataclass(frozen=True)
 class ElasticArm:
-    """Matrices of eq:elastic-arm at a pose, and the loops of the motors; k, c, J (m,) at the motors, k zero if stiff."""
+    """Matrices of eq:elastic-arm at a pose, and the loops of the motors; k, c, J (m,) at the motors, k 0 if stiff."""
 
     joints: tuple[str, ...]
     motors: tuple[str, ...]
@@ -85,12 +86,12 @@ class ElasticArm:
     K_d: float = 0.0
 
     @cached_property
-    def elastic(self) -> Array:
+    def elastic(self) -> NDArray[np.intp]:
         """Numbers of the motors behind elastic gears."""
         return np.flatnonzero(self.k > 0.0)
 
     @cached_property
-    def stiff(self) -> Array:
+    def stiff(self) -> NDArray[np.intp]:
         """Numbers of the others."""
         return np.flatnonzero(self.k <= 0.0)
 

@@ -35,9 +35,7 @@ class Biquad:
     def response(self, w: Array, T: float) -> Complex:
         """Gain (k,) at frequencies w (k,) [rad/s] with samples T [s] apart (eq:biquad)."""
         z = np.exp(-1j * np.asarray(w) * T)
-        return np.asarray(
-            (self.b0 + self.b1 * z + self.b2 * z * z) / (1.0 + self.a1 * z + self.a2 * z * z)
-        )
+        return np.asarray((self.b0 + self.b1 * z + self.b2 * z * z) / (1.0 + self.a1 * z + self.a2 * z * z))
 
     def matrices(self) -> tuple[Array, Array, Array, float]:
         """A, B, C, D of its transposed direct form (eq:sampled-filter)."""

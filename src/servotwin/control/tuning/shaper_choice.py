@@ -13,7 +13,7 @@ from servotwin.control.tuning.arm_modes import ArmMode, ArmModel, ElasticArm, ha
 from servotwin.description.problems import refuse
 from servotwin.description.schema import RobotDescription
 from servotwin.linear.shapers import MOST_DAMPING, Shaper, shaper
-from servotwin.mechanism.model import Array
+from servotwin.linear.system import Array
 from servotwin.motion.shaping import ShapedMode
 from servotwin.robot.robot import Robot
 
@@ -92,11 +92,13 @@ class ShaperChoice:
             phi = mode.joints
             modal = float(phi @ arm.M @ phi)
             if modal > 0.0:
-                sizes.append((abs(float(phi @ arm.M @ way)) / (modal * mode.frequency**2), mode))  # eq:excited-mode
+                sizes.append(
+                    (abs(float(phi @ arm.M @ way)) / (modal * mode.frequency**2), mode)
+                )  # eq:excited-mode
         return [mode for _, mode in sorted(sizes, key=lambda pair: -pair[0])]
 
     def _arm_modes(self, arm: ElasticArm) -> list[ArmMode]:
-        """Modes in which the arm swings on its gears: slow enough for the main controller, motors held by their loops."""
+        """Modes in which the arm swings on its gears, slow enough for the main controller."""
         fastest = math.pi / (FASTEST * controller_of(self.description).main_period)
         return [
             mode
@@ -133,6 +135,7 @@ class FollowedFrequency:
     frequencies: Array
 
     def __call__(self, part: float) -> float:
+        """The frequency after a part of the way."""
         return float(np.interp(part, self.parts, self.frequencies))
 
 

@@ -157,7 +157,9 @@ def axis_run(model: AxisModel | ValveModel, gains: Gains, timing: Timing) -> Axi
     K = gains.speed_proportional, gains.speed_integral
     e_w = unit[at["w_ref"]] - w_meas
     ahead = model.flow_share * unit[at["w_ref"]]
-    i_ref, rows_w = controller(e_w, "speed_sum", *K, timing.T_speed, "i", timing.speed_delay, ahead, timing.torque_filters)
+    i_ref, rows_w = controller(
+        e_w, "speed_sum", *K, timing.T_speed, "i", timing.speed_delay, ahead, timing.torque_filters
+    )
     rows_w |= {at["i_ref"]: i_ref, at["angle_before"]: unit[ANGLE], at["speed_filtered"]: w_meas}
 
     e_x = unit[at["theta_ref"]] - unit[ANGLE]

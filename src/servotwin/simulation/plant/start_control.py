@@ -219,7 +219,10 @@ def believed_twist(machine: Machine, model: Robot, q: Array, w: Array) -> Array:
     tau = model.rne(q, machine.inverse @ w, np.zeros_like(q)) if moving else model.gravload(q)
     share = servo["share_twist"] if moving else servo["share_gravity_twist"]
     torque = share * (machine.inverse.T @ tau)
-    return np.divide(torque, axes["k_hat"], out=np.zeros(len(axes)), where=axes["k_hat"] > 0.0)  # eq:turned-ahead
+    out = np.divide(
+        torque, axes["k_hat"], out=np.zeros(len(axes)), where=axes["k_hat"] > 0.0
+    )  # eq:turned-ahead
+    return np.asarray(out)
 
 
 def set_measurements(machine: Machine, currents: Currents, w: Array) -> None:

@@ -169,8 +169,8 @@ def line_test(
     """Drive the tool along a straight line with several laws, on the drive-level simulator.
 
     ``begin``, ``end`` [m]: of the tool point, in the orientation that it has at home; by default the line of Kim 2018.
-    ``laws``: some of ``cascade``, ``speed fed forward``, ``speed and torque fed forward``, ``computed torque``; what else
-    the controller does is the robot file's, changed by ``overrides``. ``progress`` is called with the part done.
+    ``laws``: some of ``cascade``, ``speed fed forward``, ``speed and torque fed forward``, ``computed torque``; the
+    rest of the controller is the robot file's, changed by ``overrides``. ``progress`` is called with the part done.
     """
     changes = dict(overrides or {})
     for law in laws:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from servotwin.design.law_comparison import LawRun, compare_laws
     from servotwin.design.line_test import LineTest, line_test
     from servotwin.design.model_study import ModelStudy, study_model
+    from servotwin.design.mode_table import arm_modes
     from servotwin.design.statics import Statics, statics
     from servotwin.drives.own import EFFORT, LOSS, POWER, Actuator
     from servotwin.hil.real_time import RealTime
@@ -101,6 +102,7 @@ __all__ = [
     "UnreachableError",
     "UnsupportedError",
     "__version__",
+    "arm_modes",
     "compare_laws",
     "datasheets",
     "derive",
@@ -172,6 +174,7 @@ _HOMES = {
     "Statics": "servotwin.design.statics",
     "statics": "servotwin.design.statics",
     "LineTest": "servotwin.design.line_test",
+    "arm_modes": "servotwin.design.mode_table",
     "line_test": "servotwin.design.line_test",
     "Shaper": "servotwin.linear.shapers",
     "shaper": "servotwin.linear.shapers",

@@ -170,12 +170,12 @@ def _print_modes(tuning: Tuning) -> None:
     arm = tuning.arm
     if arm is None:
         return
-    from servotwin.design.mode_table import LIMIT_COLUMNS, hertz, limit_row, mode_groups
+    from servotwin.design.mode_table import LIMIT_COLUMNS, hertz, limit_row, mode_groups, shape_cells
 
     print_heading("Modes at the design pose")
     columns = ("motors", "frequency [Hz]", "damping", *arm.joints)
     rows = [
-        (word, f"{mode.hertz:.2f}", f"{mode.damping:.3f}", *(f"{value:.2f}" for value in mode.joints))
+        (word, f"{mode.hertz:.2f}", f"{mode.damping:.3f}", *shape_cells(mode))
         for word, modes in mode_groups(arm)
         for mode in modes
     ]

@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from servotwin.control.tuning.arm_modes import ArmMode
-from servotwin.design.mode_table import LIMIT_COLUMNS, hertz, limit_row, mode_groups, present_bandwidth
+from servotwin.design.mode_table import (
+    LIMIT_COLUMNS,
+    hertz,
+    limit_row,
+    mode_groups,
+    present_bandwidth,
+    shape_cells,
+)
 from servotwin.design.tuning import Tuning
 from servotwin.report.page import Figure, Page
 
@@ -23,7 +30,7 @@ def modes_section(page: Page, tuning: Tuning) -> None:
         "motors held; and with the motors let go. Shapes by joint, the largest motion 1.",
     )
     rows = [
-        [word, f"{mode.hertz:.2f}", f"{mode.damping:.3f}", *(f"{value:.2f}" for value in mode.joints)]
+        [word, f"{mode.hertz:.2f}", f"{mode.damping:.3f}", *shape_cells(mode)]
         for word, modes in mode_groups(arm)
         for mode in modes
     ]

@@ -37,7 +37,16 @@ def test_tune_of_stiff_gears_says_nothing_of_modes(capsys: pytest.CaptureFixture
 def test_job_plan_tells_what_shaping_costs(capsys: pytest.CaptureFixture[str]) -> None:
     plans = {}
     for shaper in ("none", "zvd"):
-        line = ["job", "plan", "palletizer-line", "--robot", "palletizer-4-elastic", "--shaper", shaper, "--json"]
+        line = [
+            "job",
+            "plan",
+            "palletizer-line",
+            "--robot",
+            "palletizer-4-elastic",
+            "--shaper",
+            shaper,
+            "--json",
+        ]
         assert main(line) == 0
         plans[shaper] = json.loads(capsys.readouterr().out)
     assert plans["none"]["shaped_motions"] == 0
@@ -47,7 +56,9 @@ def test_job_plan_tells_what_shaping_costs(capsys: pytest.CaptureFixture[str]) -
     assert longer > 0.05
 
 
-def test_shaper_without_a_mode_or_of_no_kind_is_refused_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_shaper_without_a_mode_or_of_no_kind_is_refused_in_one_line(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert main(["job", "plan", "palletizer-line", "--shaper", "zvd"]) == 2
     assert "no gear is elastic" in capsys.readouterr().err
     assert main(["job", "plan", "palletizer-line", "--shaper", "fast"]) == 2

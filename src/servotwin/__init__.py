@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from servotwin.design.hydraulic import hydraulic_model
     from servotwin.design.law_comparison import LawRun, compare_laws
     from servotwin.design.line_test import LineTest, line_test
-    from servotwin.design.model_study import ModelStudy, study_model
     from servotwin.design.mode_table import arm_modes
+    from servotwin.design.model_study import ModelStudy, study_model
     from servotwin.design.statics import Statics, statics
     from servotwin.drives.own import EFFORT, LOSS, POWER, Actuator
     from servotwin.hil.real_time import RealTime

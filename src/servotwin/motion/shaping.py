@@ -148,7 +148,8 @@ class ShapedMotion:
     """A motion from rest whose joints are all shaped alike: samples (k, 3, n) every ``T`` [s] from zero on.
 
     In between it is the polynomial of fifth order that meets positions, speeds and accelerations of both ends.
-    ``start_times``, ``durations``, ``arrivals`` (m,) [s]: of its moves, as shaped.
+    ``start_times``, ``durations``, ``arrivals`` (m,) [s]: of its moves, as shaped; ``added`` [s]: how much longer all
+    of it is than planned.
     """
 
     T: float
@@ -156,6 +157,7 @@ class ShapedMotion:
     start_times: Array
     durations: Array
     duration: float
+    added: float = 0.0
 
     @property
     def arrivals(self) -> Array:
@@ -216,7 +218,8 @@ def shaped_joints(
         rest[0] = rows[-1][0]
         rows += [rest] * max(dwell, 0)
     samples = np.array(rows if len(rows) > 1 else rows * 2)
-    return ShapedMotion(T, samples, begins, lasts, (len(rows) - 1) * T)
+    whole = (len(rows) - 1) * T
+    return ShapedMotion(T, samples, begins, lasts, whole, max(whole - duration, 0.0))
 
 
 def by_way(poses: Array, count: int = POSES) -> Array:

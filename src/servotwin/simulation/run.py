@@ -268,6 +268,8 @@ def carry_out(run: ScenarioRun, progress: Callable[[float], None]) -> Result:
         failure, refused = f"{run.scenario.name}: {error}", error
     wall = time.perf_counter() - began - run.machine.compile_s
     result = collect(run, run.reference, wall, happened, failure=failure)
+    if isinstance(run.reference, ShapedMotion):
+        result.summary["shaping_s"] = run.reference.added
     if run.failed or refused is not None or over is not None:
         raise SimulationError(str(result.summary["failure"]), result) from getattr(refused, "__cause__", None)
     return result

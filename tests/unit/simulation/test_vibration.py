@@ -80,6 +80,15 @@ def test_following_shaper_leaves_a_third_of_the_one_for_home_over_a_full_range_m
     assert 20.0 * follows < left(place)
 
 
+def test_summary_tells_how_much_longer_shaping_makes_a_motion(folder: Path) -> None:
+    place = scenario(folder, AROUND)
+    plain = st.simulate(place).summary
+    shaped = st.simulate(place, {f"{SHAPING}shaper": "zvd", f"{SHAPING}frequency": "10 Hz"}).summary
+    assert "shaping_s" not in plain
+    assert shaped["shaping_s"] == pytest.approx(0.1, abs=2e-3)
+    assert shaped["simulated_s"] == pytest.approx(plain["simulated_s"] + shaped["shaping_s"], abs=2e-3)
+
+
 def test_shaped_scenario_refuses_a_start_with_a_speed(folder: Path) -> None:
     place = scenario(folder, AROUND)
     changes = {f"{SHAPING}shaper": "zv", "initial.speed.th1": "0.1 rad/s"}

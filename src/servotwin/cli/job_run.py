@@ -309,7 +309,7 @@ def _print_run(story: JobStory, files: JobFiles, *, json: bool) -> None:
     print_line()
     numbers = story.result.summary
     print_line(f"cycle time: {story.cycle_s:.3f} s")
-    words = numbers["job"].get("shaping_words")
+    words = numbers.get("job", {}).get("shaping_words")
     if words:
         print_line(words)
     energy = [step.energy_J for step in story.steps if step.energy_J is not None]

@@ -17,6 +17,7 @@ RESULT_FILES = (
     *("model.html", "model.json", "model.mat", "model.m", "model.txt", "model.tex"),
     *("model_equations.c", "model_equations.py", "design.html", "design.json"),
     *("optimal.html", "optimal.json", "optimal.parquet", "link.parquet"),
+    *("linetest.html", "linetest.json"),
     *("statics.html", "statics.json", "workspace.html", "workspace.json", "boundary.csv", "map.csv"),
     *("sizing.html", "sizing.json", "sizing.csv"),
 )
@@ -270,6 +271,13 @@ CASES = [
         lambda k: ["statics", "gsis-scara", "--out", "out", OVER, "--force", f"0 N, {10 + k} N, 0 N"],
         whole_result,
         notes,
+    ),
+    Case(
+        "linetest",
+        lambda k: ["linetest", "palletizer-4", "--out", "out", OVER, "--speed", f"{1.0 + 0.01 * k} m/s"],
+        whole_result,
+        notes,
+        fixed=False,
     ),
     Case(
         "workspace",

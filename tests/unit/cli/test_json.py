@@ -47,6 +47,7 @@ CALLS = {
     "model": ["model", "gsis-scara"],
     "design": ["design", "gsis-scara"],
     "size": ["size", "palletizer-4", "--job", "palletizer-line"],
+    "linetest": ["linetest", "palletizer-4", "--speed", "1 m/s", "--acc", "4 m/s^2"],
     "statics": ["statics", "gsis-scara", "--q", JOINTS],
     "workspace": ["workspace", "gsis-scara"],
     "optimise": ["optimise", "gsis-scara", "--to", JOINTS],

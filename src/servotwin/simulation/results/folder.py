@@ -60,6 +60,7 @@ OPTIMAL_FILES = frozenset(("optimal.html", "optimal.json", "optimal.parquet"))
 SIZING_FILES = frozenset(("sizing.html", "sizing.json", "sizing.csv", "sized-robot.yaml"))
 WORKSPACE_FILES = frozenset(("workspace.html", "workspace.json", "boundary.csv", "map.csv"))
 STATICS_FILES = frozenset(("statics.html", "statics.json"))
+LINE_FILES = frozenset(("linetest.html", "linetest.json"))
 COMPARISON_FILES = frozenset(("comparison.html", "comparison.json", "comparison.parquet"))
 # Endings of hidden folders: one that is only ever removed; an earlier folder that may have lost its name; one whose
 # files are on their way into their place.

@@ -26,6 +26,8 @@ class JobSettings:
     override: int = 100  # percent
     fit: bool = False
     torques: bool = True  # False: plans may ask for more than the drives of the file give
+    # of motions, instead of the robot file's: 'zv', 'zvd', 'ei', 'two-hump', 'none'
+    shaper: str | None = None
     settle: float = SETTLE
     time_limit: float = TIME_LIMIT
     budget: Budget = field(default_factory=Budget)  # memory and computing time

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from servotwin.description.display import US
+from servotwin.description.error_sources import as_built
 from servotwin.mechanism.build import build_mechanism
 from servotwin.robot.arguments import position_text
 from servotwin.robot.robot import Robot
@@ -74,7 +75,8 @@ def robots_of(scenario: Scenario) -> tuple[Robot, Robot]:
     """The robot as its controller knows it, and as it is."""
     belief, truth = scenario.description, scenario.plant_description
     model = Robot(build_mechanism(belief), title=belief.title)
-    return model, Robot(build_mechanism(truth), title=truth.title) if scenario.plant_set else model
+    alike = not scenario.plant_set and as_built(truth) is truth
+    return model, model if alike else Robot(build_mechanism(truth), title=truth.title)
 
 
 def machine_of(

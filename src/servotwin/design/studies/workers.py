@@ -1,0 +1,192 @@
+"""Tasks of plain data carried out by workers: in this process, in processes of this machine, or on a cluster.
+
+The processes and the cluster are Dask's. A task is a function that a worker can import by its name and a mapping of
+plain data; results come in the order of the tasks. Nothing in a result depends on which worker computed it. Processes
+of this machine talk over TLS on the loopback interface, with a certificate of their own that exists in memory alone:
+whoever may talk to a Dask worker may run code in it. The dashboard is off.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+from servotwin.errors import InputError, ServotwinError
+from servotwin.processes import PACKAGE, START, environment, library_folders, processors
+
+Task = Mapping[str, Any]
+Function = Callable[[Mapping[str, Any]], Any]
+Progress = Callable[[float], None]
+ADDRESSES = ("tcp://", "tls://")
+PATIENCE = 20.0  # s to reach a scheduler
+LIBRARIES = ("dask", "distributed", "cryptography")
+MISSING = "one process: Dask is missing (pip install 'servotwin[studies]')"
+WORKER = "import sys\nsys.argv = ['dask', 'spec', *sys.argv[1:]]\nfrom dask.cli import run_cli\nrun_cli()"
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Where tasks are carried out.
+
+    ``count``: processes of this machine, None for one on each core; ``cluster``: address of a Dask scheduler,
+    'tls://host:8786', instead; ``ca_file``, ``certificate`` and ``key``: files of its TLS.
+    """
+
+    count: int | None = None
+    cluster: str | None = None
+    ca_file: str | None = None
+    certificate: str | None = None
+    key: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.count is not None and not 1 <= self.count <= 1024:
+            raise InputError(f"{self.count}; expected 1 to 1024 processes", field="workers")
+        if self.cluster is not None and not self.cluster.startswith(ADDRESSES):
+            raise InputError(
+                f"'{self.cluster[:80]}'; expected the address of a Dask scheduler, such as tls://host:8786",
+                field="cluster",
+            )
+        tls = (self.ca_file, self.certificate, self.key)
+        if any(tls) and not (all(tls) and self.cluster is not None and self.cluster.startswith("tls://")):
+            raise InputError(
+                "expected the files of the authority, the certificate and the key together, with a cluster tls://...",
+                field="tls",
+            )
+
+    def processes(self, tasks: int) -> int:
+        """How many processes of this machine share the tasks; 1: this one alone."""
+        return max(1, min(self.count or processors(), tasks)) if dask_is_there() else 1
+
+    def note(self) -> str:
+        """What must be said about them, or nothing."""
+        if dask_is_there() or self.cluster is not None or (self.count or processors()) == 1:
+            return ""
+        return MISSING
+
+
+def dask_is_there() -> bool:
+    """Whether the libraries of the extra ``studies`` are installed."""
+    return all(find_spec(name) is not None for name in LIBRARIES)
+
+
+def carry_out(
+    function: Function, tasks: Sequence[Task], workers: Workers, progress: Progress | None = None
+) -> list[Any]:
+    """The results of all tasks, in their order; ``progress`` is told the part that is done, 0 to 1."""
+    show = progress or (lambda part: None)
+    if workers.cluster is None and workers.processes(len(tasks)) == 1:
+        found = []
+        for k, task in enumerate(tasks):
+            show(k / len(tasks))
+            found.append(function(task))
+        show(1.0)
+        return found
+    if workers.cluster is not None and not dask_is_there():
+        raise InputError("needs Dask: pip install 'servotwin[studies]'", field="cluster")
+    with _client(workers, len(tasks)) as client:
+        return _gathered(client, function, tasks, show)
+
+
+def _gathered(client: Any, function: Function, tasks: Sequence[Task], show: Progress) -> list[Any]:
+    from distributed import as_completed
+
+    futures = [client.submit(function, dict(task), pure=False) for task in tasks]
+    places = {future.key: k for k, future in enumerate(futures)}
+    results: list[Any] = [None] * len(tasks)
+    show(0.0)
+    try:
+        for done, future in enumerate(as_completed(futures), 1):
+            results[places[future.key]] = future.result()
+            show(done / len(tasks))
+    except ServotwinError:
+        raise
+    except Exception as error:
+        raise ServotwinError(f"a worker failed: {type(error).__name__}: {error}") from error
+    finally:
+        client.cancel(futures)
+    return results
+
+
+@contextmanager
+def _client(workers: Workers, tasks: int) -> Iterator[Any]:
+    """A client of the cluster, or of processes that are started here and ended after the block."""
+    import dask
+    from distributed import Client, Security
+
+    with ExitStack() as stack:
+        stack.enter_context(dask.config.set({"distributed.admin.log-format": "%(message)s"}))
+        if workers.cluster is None:
+            cluster = stack.enter_context(local_cluster(workers.processes(tasks)))
+            client = Client(cluster)
+        else:
+            security = Security()
+            if workers.ca_file is not None:
+                security = Security(
+                    tls_ca_file=workers.ca_file, tls_client_cert=workers.certificate,
+                    tls_client_key=workers.key, require_encryption=True,
+                )  # fmt: skip
+            try:
+                client = Client(workers.cluster, security=security, timeout=PATIENCE, set_as_default=False)
+            except (OSError, TimeoutError) as error:
+                raise InputError(
+                    f"no Dask scheduler answers at {workers.cluster}: {str(error)[:120]}", field="cluster"
+                ) from None
+        yield stack.enter_context(client)
+
+
+def local_cluster(count: int) -> Any:
+    """A scheduler in this process and ``count`` isolated worker processes of one thread each."""
+    from distributed import Scheduler, Security, SpecCluster
+    from distributed.deploy.subprocess import SubprocessWorker
+
+    security = Security.temporary()
+    secrets = {
+        "CA_FILE": security.tls_ca_file,
+        "WORKER__CERT": security.tls_worker_cert,
+        "WORKER__KEY": security.tls_worker_key,
+        "CLIENT__CERT": security.tls_client_cert,
+        "CLIENT__KEY": security.tls_client_key,
+    }
+    variables = {
+        **environment(),
+        **{f"DASK_DISTRIBUTED__COMM__TLS__{name}": text for name, text in secrets.items()},
+        "DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION": "True",
+    }
+
+    class IsolatedWorker(SubprocessWorker):  # type: ignore[misc]
+        """A worker that starts as all processes of the package do."""
+
+        async def _start(self) -> None:
+            self.process = await _started(self.scheduler, self.worker_kwargs, variables)
+
+    options = {"worker_kwargs": {"nthreads": 1, "dashboard": False, "memory_limit": 0}}
+    return SpecCluster(
+        workers={k: {"cls": IsolatedWorker, "options": options} for k in range(count)},
+        scheduler={
+            "cls": Scheduler,
+            "options": {"protocol": "tls://", "host": "127.0.0.1", "port": 0, "dashboard": False,
+                        "security": security},
+        },
+        security=security,
+        silence_logs=40,
+    )  # fmt: skip
+
+
+async def _started(scheduler: str, options: Mapping[str, Any], variables: Mapping[str, str]) -> Any:
+    import asyncio
+    import json
+    import os
+
+    text = START.format(
+        libraries=library_folders(), init=str(PACKAGE / "__init__.py"), package=str(PACKAGE), code=WORKER
+    )
+    spec = json.dumps({"cls": "distributed.Worker", "opts": {**options}})
+    return await asyncio.create_subprocess_exec(
+        sys.executable, "-I", "-c", text, scheduler, "--spec", spec,
+        cwd=os.sep, env=dict(variables), stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.DEVNULL,
+    )  # fmt: skip

@@ -88,6 +88,7 @@ class LegResult:
     """
 
     pose: Array
+    state: Array  # (n_x,): coordinates of the plant at the end of the rest
     arrival: float = 0.0
     time: Array = field(default_factory=lambda: np.zeros(0))
     poses: Array = field(default_factory=lambda: np.zeros((0, 4, 4)))
@@ -159,14 +160,13 @@ def _period(known: RobotDescription) -> float:
 
 
 def _scenario(run: DriveRun, known: RobotDescription, truth: RobotDescription) -> Any:
-    from servotwin.simulation.scenario.environment_parts import Environment
+    from servotwin.simulation.scenario.environment_parts import Environment, Force
     from servotwin.simulation.scenario.parts import Record, Solver
     from servotwin.simulation.scenario.scenario import Scenario
 
     environment = Environment()
     if run.force:
-        step = {"frame": "tool", "force": [f"{f} N" for f in run.force]}
-        environment = Environment.model_validate({"forces": [step]})
+        environment = Environment(forces=(Force(kind="wrench", force=tuple(run.force)),))
     return Scenario(
         name=known.name, title=known.title or known.name, robot=known.name, set={}, plant_set={},
         start=dict(zip(known.joint_names, run.joints[run.start], strict=True)), moves=(), repeat=1, solver=Solver(),
@@ -186,17 +186,16 @@ def planned(
     known: dict[Any, tuple[Segment, ...]] = {}
     segments: list[Segment] = []
     spans: list[Span] = []
-    at, now = run.start, 0.0
+    at, now, q = run.start, 0.0, np.array(run.joints[run.start])
     for leg in run.legs:
-        q = np.array(run.joints[at])
         key = (at, leg.to, leg.speed, leg.through, leg.blend)
         if key not in known:
             known[key] = plan(model, q, _requests(leg, run), limits, fit=True).segments
         rest = leg.rest + (float(rng.uniform(0.0, period)) if run.rest_jitter else 0.0)
-        pieces = [*known[key], RestSegment(np.array(_end(known[key])), rest)]
+        q = _end(known[key])
         arrive = now + sum(segment.duration for segment in known[key])
         spans.append((now, arrive, arrive + rest))
-        segments += pieces
+        segments += [*known[key], RestSegment(q, rest)]
         at, now = leg.to, arrive + rest
     return joined(segments, list(range(len(segments)))), spans
 
@@ -228,12 +227,14 @@ def _read(prepared: Any, run: DriveRun, trajectory: Trajectory, spans: Sequence[
             continue
         last = max(int(np.searchsorted(t, leave, side="right")) - 1, 0)
         if leg.keep == "pose":
-            found.append(LegResult(true_poses(prepared, t[last : last + 1], x[last : last + 1])[0]))
+            end = slice(last, last + 1)
+            found.append(LegResult(true_poses(prepared, t[end], x[end])[0], x[last].copy()))
             continue
         first = int(np.searchsorted(t, begin))
         poses = true_poses(prepared, t[first : last + 1], x[first : last + 1])
         commanded = prepared.model.fkine(trajectory.sample(t[first : last + 1])[0])
-        found.append(LegResult(poses[-1], arrive - begin, t[first : last + 1] - begin, poses, commanded))
+        time = t[first : last + 1] - begin
+        found.append(LegResult(poses[-1], x[last].copy(), arrive - begin, time, poses, commanded))
     return found
 
 

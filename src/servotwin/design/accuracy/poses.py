@@ -140,7 +140,7 @@ def branch(robot: Robot, poses: Array, names: Sequence[str]) -> Array:
         q = [start]
         try:
             for name, pose in zip(names[1:], poses[1:], strict=True):
-                q.append(_next(robot, pose, q[-1], name))
+                q.append(reach_from(robot, pose, q[-1], name))
         except InputError as error:
             problem = error
             continue
@@ -154,7 +154,8 @@ def branch(robot: Robot, poses: Array, names: Sequence[str]) -> Array:
     return best
 
 
-def _next(robot: Robot, pose: Array, q: Array, name: str) -> Array:
+def reach_from(robot: Robot, pose: Array, q: Array, name: str) -> Array:
+    """Joints (n,) of a pose (4, 4) nearest to q (n,); InputError with the name of the pose where there are none."""
     try:
         return robot.ikine(pose, q0=q)
     except (UnreachableError, KinematicsError) as error:

@@ -9,9 +9,10 @@ whoever may talk to a Dask worker may run code in it. The dashboard is off.
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import Any
 
@@ -22,6 +23,7 @@ Task = Mapping[str, Any]
 Function = Callable[[Mapping[str, Any]], Any]
 Progress = Callable[[float], None]
 ADDRESSES = ("tcp://", "tls://")
+STARTING = 6.0  # s until processes of this machine have begun to work
 PATIENCE = 20.0  # s to reach a scheduler
 LIBRARIES = ("dask", "distributed", "cryptography")
 MISSING = "one process: Dask is missing (pip install 'servotwin[studies]')"
@@ -41,6 +43,7 @@ class Workers:
     ca_file: str | None = None
     certificate: str | None = None
     key: str | None = None
+    task_time: float = 0.0  # s that the last task took in this process
 
     def __post_init__(self) -> None:
         if self.count is not None and not 1 <= self.count <= 1024:
@@ -56,6 +59,23 @@ class Workers:
                 "expected the files of the authority, the certificate and the key together, with a cluster tls://...",
                 field="tls",
             )
+
+    def stay_here(self, left: int, done: int) -> bool:
+        """Whether the next of the tasks that are ``left`` is for this process.
+
+        Where nobody says how many processes there are, the first task is computed here: its time tells whether more
+        processes are worth the time that they take to start.
+        """
+        count = self.processes(left)
+        if self.cluster is not None or count == 1:
+            return self.cluster is None
+        if self.count is not None:
+            return False
+        return done == 0 or left * self.task_time * (1.0 - 1.0 / count) < STARTING
+
+    def after(self, seconds: float) -> Workers:
+        """The same, with the time that a task took here [s]."""
+        return replace(self, task_time=seconds)
 
     def processes(self, tasks: int) -> int:
         """How many processes of this machine share the tasks; 1: this one alone."""
@@ -78,17 +98,21 @@ def carry_out(
 ) -> list[Any]:
     """The results of all tasks, in their order; ``progress`` is told the part that is done, 0 to 1."""
     show = progress or (lambda part: None)
-    if workers.cluster is None and workers.processes(len(tasks)) == 1:
-        found = []
-        for k, task in enumerate(tasks):
-            show(k / len(tasks))
-            found.append(function(task))
-        show(1.0)
-        return found
     if workers.cluster is not None and not dask_is_there():
         raise InputError("needs Dask: pip install 'servotwin[studies]'", field="cluster")
-    with _client(workers, len(tasks)) as client:
-        return _gathered(client, function, tasks, show)
+    found: list[Any] = []
+    while len(found) < len(tasks) and workers.stay_here(len(tasks) - len(found), len(found)):
+        began = time.perf_counter()
+        show(len(found) / len(tasks))
+        found.append(function(tasks[len(found)]))
+        workers = workers.after(time.perf_counter() - began)
+    left = tasks[len(found) :]
+    if left:
+        done = len(found) / len(tasks)
+        with _client(workers, len(left)) as client:
+            found += _gathered(client, function, left, lambda part: show(done + (1.0 - done) * part))
+    show(1.0)
+    return found
 
 
 def _gathered(client: Any, function: Function, tasks: Sequence[Task], show: Progress) -> list[Any]:

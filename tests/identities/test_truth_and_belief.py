@@ -126,6 +126,12 @@ REACHES = {
     "axes.*.encoder.bits": "CP",
     "axes.*.encoder.resolution": "CP",
     "parents": "",  # an order
+    **dict.fromkeys([f"axes.*.deviation.{name}" for name in ("position", "rotation", "offset", "scale")], "CP"),
+    **dict.fromkeys(
+        [f"{place}.deviation.{name}" for place in ("base", "tool") for name in ("position", "rotation")], "CP"
+    ),
+    "loops.*.between.*.deviation.position": "CP",
+    "loops.*.between.*.deviation.rotation": "",  # as rpy
     "tool.xyz": "CP",
     "tool.rpy": "CP",
     "tool.limits.speed": "C",
@@ -293,8 +299,11 @@ CONTROLLER = {
     "feedforward": {"velocity": 0.5, "acceleration": 0.2, "torque": 0.4, "gravity": 0.3},
 }
 PAYLOAD = {"mass": "1 kg", "center": ["0.05 m", "0.02 m", "0.03 m"], "inertia": TENSOR}
+ODD = {"position": ["1 mm", "2 mm", "3 mm"], "rotation": ["1 mrad", "2 mrad", "3 mrad"]}
+ODD_JOINT = {**ODD, "offset": "2 mrad", "scale": 1e-4}
 TOOL = {"xyz": ["0.1 m", "0.02 m", "0.2 m"], "rpy": ["0.3 rad", "0.2 rad", "0.1 rad"],
-        "limits": {"speed": "1 m/s", "acceleration": "9 m/s^2", "jerk": "90 m/s^3"}}  # fmt: skip
+        "limits": {"speed": "1 m/s", "acceleration": "9 m/s^2", "jerk": "90 m/s^3"},
+        "deviation": ODD}  # fmt: skip
 HOME = {"A": "0.2 rad", "B": "0.4 rad"}
 
 
@@ -302,8 +311,8 @@ def with_dh(form: str) -> small.Tree:
     """Two axes of Denavit and Hartenberg rows with everything."""
     rows = [{"theta": "0.2 rad", "d": "0.1 m", "a": "0.3 m", "alpha": "1.2 rad"},
             {"theta": "0.3 rad", "d": "0.2 m", "a": "0.25 m", "alpha": "0.7 rad"}]  # fmt: skip
-    axes = {name: {**AXIS, form: row} for name, row in zip("AB", rows, strict=True)}
-    more = {"payload": PAYLOAD, "tool": TOOL, "home": HOME}
+    axes = {name: {**AXIS, form: row, "deviation": ODD_JOINT} for name, row in zip("AB", rows, strict=True)}
+    more = {"payload": PAYLOAD, "tool": TOOL, "home": HOME, "base": {"deviation": ODD}}
     return {"format": "servotwin/1", "name": "rich", "gravity": ["1 m/s^2", "2 m/s^2", "-9 m/s^2"], "axes": axes,
             "power": POWER, "controller": CONTROLLER, **more}  # fmt: skip
 
@@ -433,6 +442,19 @@ def robots() -> dict[str, small.Tree]:
             },
         }
     )
+    pin = {
+        "name": "tip",
+        "type": "revolute",
+        "between": [
+            {
+                "link": link,
+                "xyz": ["= forearm", "0 m", "0 m"],
+                "rpy": ["90 deg", "0 deg", "0 deg"],
+                "deviation": ODD,
+            }
+            for link in ("left-fore", "right-fore")
+        ],
+    }
     stiffening = geared()
     stiffening["axes"]["A"]["gear"] = {
         "ratio": 50,
@@ -449,6 +471,8 @@ def robots() -> dict[str, small.Tree]:
         **hydraulic(),
         "closed": {"extends": "five-bar", "axes": {"left": driven, "right": driven}, "power": {"bus_voltage": "60 V"},
                    "controller": small.CONTROLLER},
+        "closed as built": {"extends": "five-bar", "axes": {"left": driven, "right": driven}, "loops": [pin],
+                            "power": {"bus_voltage": "60 V"}, "controller": small.CONTROLLER},
         "state feedback": feedback,
         "stiffening": stiffening,
     }  # fmt: skip

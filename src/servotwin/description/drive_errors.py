@@ -90,6 +90,7 @@ def hysteresis_of(description: RobotDescription, drive: DriveData, errors: AxisE
     width = errors.hysteresis
     if width is None and gear is not None and gear.datasheet is not None:
         width = gear.datasheet.hysteresis
-    if not width or drive.gear.stiffness is None or "hysteresis" in error_sources(description).off:
+    off = {"hysteresis", "torsion"} & set(error_sources(description).off)
+    if not width or drive.gear.stiffness is None or off:
         return 0.0, 0.0
     return drive.gear.stiffness, 0.5 * width * drive.gear.ratio  # eq:hysteresis-width

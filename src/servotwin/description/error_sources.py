@@ -1,28 +1,25 @@
-r"""Error sources of a robot: which act, how they are switched, and the robot as it is with them.
+r"""Error sources of a robot: which there are, and how they are switched.
 
-``as_built`` gives the truth of a robot from its description: gears with the torsion, play and friction that only
-``error_sources`` states, and without what is switched off. It is for plants alone; the controller is made of the
-description as it stands. One source is switched for both: with an encoder that counts finely enough, sensor and
-controller count alike (``drive_data``).
+They are truth (``as_built``): switching one leaves the controller as it is. The resolution of encoders alone is switched
+for both, since sensor and controller must count alike (``drive_data``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from servotwin.description.drive_parts import Friction, Gear, Motor
 from servotwin.description.error_parts import SOURCES, AxisErrors, ErrorSources
-from servotwin.description.schema import Axis, RobotDescription
+from servotwin.description.schema import RobotDescription
 from servotwin.description.units import did_you_mean
 from servotwin.errors import InputError
 
-STIFF = 3000.0  # rad/s: a rotor behind a gear whose torsion is switched off swings as quickly as this
 
-_NO_MOTOR_FRICTION: dict[str, Any] = dict.fromkeys(
+NO_MOTOR_FRICTION: dict[str, Any] = dict.fromkeys(
     ("viscous_friction", "coulomb_friction", "static_friction", "stribeck_speed", "friction_table")
 )
-_NO_GEAR_FRICTION: dict[str, Any] = dict.fromkeys(("efficiency", "no_load_torque", "starting_torque"))
+NO_GEAR_FRICTION: dict[str, Any] = dict.fromkeys(("efficiency", "no_load_torque", "starting_torque"))
 
 
 def error_sources(description: RobotDescription) -> ErrorSources:
@@ -110,90 +107,57 @@ def _current_noise(description: RobotDescription) -> bool:
 def _friction(description: RobotDescription) -> bool:
     for axis in description.axes.values():
         motor, gear = axis.motor, axis.gear
-        stated = [getattr(motor, name, None) for name in _NO_MOTOR_FRICTION]
+        stated = [getattr(motor, name, None) for name in NO_MOTOR_FRICTION]
         stated += [gear.no_load_torque, gear.efficiency not in (None, 1.0)] if gear is not None else []
         if axis.friction is not None or any(stated):
             return True
     return False
 
 
-# --- the robot as it is ----------------------------------------------------------------------------
-
-
-def as_built(description: RobotDescription) -> RobotDescription:
-    """The robot as it is: with the error sources of its file where they act; itself where nothing is to be changed."""
-    section = description.error_sources
-    if section is None or not (section.enabled or section.off):
-        return description
-    axes = {name: _axis_as_built(description, name) for name in description.axes}
-    controller = description.controller
-    if controller is not None and "noise" in section.off:
-        quiet = controller.current_sensor.model_copy(update={"noise": 0.0})
-        controller = controller.model_copy(update={"current_sensor": quiet})
-    return description.model_copy(update={"axes": axes, "controller": controller})
-
-
-def _axis_as_built(description: RobotDescription, name: str) -> Axis:
-    """One axis with the gear and the friction that it has in truth."""
-    section, axis = error_sources(description), description.axes[name]
-    errors = section.axes.get(name, AxisErrors()) if section.enabled else AxisErrors()
-    gear = _gear_as_built(section, axis, errors)
-    motor: Motor | None = axis.motor
-    friction: Friction | None = axis.friction
-    if "friction" in section.off:
-        friction = None
-        motor = motor.model_copy(update=_NO_MOTOR_FRICTION) if motor is not None else None
-        gear = gear.model_copy(update=_NO_GEAR_FRICTION) if gear is not None else None
-    elif errors.coulomb_friction:
-        motor = with_dry_friction(motor or Motor(), errors.coulomb_friction)
-    return axis.model_copy(update={"gear": gear, "motor": motor, "friction": friction})
-
-
-def with_dry_friction(motor: Motor, torque: float) -> Motor:
-    """A motor with more dry friction at its shaft [N m], whatever form its own friction has."""
-    if motor.friction_table is not None:
-        table = tuple(
-            (w, tau + (torque if w > 0.0 or tau > 0.0 else -torque)) for w, tau in motor.friction_table
-        )
-        return motor.model_copy(update={"friction_table": table})
-    more: dict[str, Any] = {"coulomb_friction": (motor.coulomb_friction or 0.0) + torque}
-    if motor.static_friction is not None:
-        more["static_friction"] = motor.static_friction + torque
-    return motor.model_copy(update=more)
-
-
-def _gear_as_built(section: ErrorSources, axis: Axis, errors: AxisErrors) -> Gear | None:
-    """The gear with torsion and play of the section, without what is switched off."""
-    stated = {
-        name: getattr(errors, name)
-        for name in ("stiffness", "damping", "stiffening", "backlash")
-        if getattr(errors, name) is not None
-    }
-    gear = axis.gear
-    if gear is None and not stated:
+def base_compliance(description: RobotDescription) -> Any:
+    """Shift and turn of the base per force and moment (6, 6) [m, rad per N, N m]; None for a stiff one."""
+    section = error_sources(description)
+    if not section.enabled or section.base is None or "base" in section.off:
         return None
-    gear = (gear or Gear()).model_copy(update=stated)
-    if "play" in section.off:
-        gear = gear.model_copy(update={"backlash": None})
-    if "torsion" in section.off and gear.stiffness is not None:
-        gear = _stiff_gear(section, axis, errors, gear)
-    return gear
+    return section.base.compliance
 
 
-def _stiff_gear(section: ErrorSources, axis: Axis, errors: AxisErrors, gear: Gear) -> Gear:
-    """A gear without torsion: stiff, or much stiffer where it keeps its play or its hysteresis.
+def with_warmth(
+    description: RobotDescription, elapsed: float | None = None, losses: Mapping[str, float] | None = None
+) -> RobotDescription:
+    """A robot whose links are as warm as ``link_temperatures`` says; it stays so during a run."""
+    section, rises = error_sources(description), link_temperatures(description, elapsed, losses)
+    if section.thermal is None or not rises:
+        return description
+    axes = dict(section.axes)
+    for name, rise in rises.items():
+        warm = {"temperature_rise": rise, "heating": None}
+        axes[name] = axes.get(name, AxisErrors()).model_copy(update=warm)
+    thermal = section.thermal.model_copy(update={"elapsed": None})
+    return _with(description, axes=axes, thermal=thermal)
 
-    These lie in the torsion. It becomes so stiff that the rotor swings against it at STIFF, with the same damping ratio.
+
+def link_temperatures(
+    description: RobotDescription, elapsed: float | None = None, losses: Mapping[str, float] | None = None
+) -> dict[str, float]:
+    r"""How much warmer every link is than when the robot was measured [K], by the axis that moves it.
+
+    .. math:: \Delta T(t) = \Delta T_\infty\,(1 - e^{-t/T})                                     (eq:warm-up)
+
+    ``elapsed``: time since the cold start [s], default that of the file; ``losses``: mean losses of the motors [W] by
+    axis, for links whose rise is stated per loss. Nothing where thermal growth is switched off.
     """
-    sheet = gear.datasheet
-    width = errors.hysteresis if errors.hysteresis is not None or sheet is None else sheet.hysteresis
-    kept = gear.backlash or (width if section.enabled and "hysteresis" not in section.off else None)
-    J = (axis.motor.rotor_inertia or 0.0 if axis.motor is not None else 0.0) + (gear.inertia or 0.0)
-    n = abs(gear.motor_per_joint or 1.0)
-    if not kept or not J or gear.stiffness is None:
-        return gear.model_copy(
-            update={"stiffness": None, "damping": None, "stiffening": None, "backlash": None}
-        )
-    stiffness = max(STIFF**2 * J * n**2, gear.stiffness)
-    damping = None if gear.damping is None else gear.damping * (stiffness / gear.stiffness) ** 0.5
-    return gear.model_copy(update={"stiffness": stiffness, "damping": damping, "stiffening": None})
+    section = error_sources(description)
+    if not section.enabled or section.thermal is None or "thermal" in section.off:
+        return {}
+    thermal = section.thermal
+    time = thermal.elapsed if elapsed is None else elapsed
+    part = 1.0 if time is None else -math.expm1(-time / thermal.time_constant)  # eq:warm-up
+    found = {}
+    for name in description.axes:
+        errors = section.axes.get(name, AxisErrors())
+        rise = thermal.temperature_rise if errors.temperature_rise is None else errors.temperature_rise
+        if errors.heating is not None and losses is not None:
+            rise = errors.heating * losses.get(name, 0.0)
+        found[name] = part * rise
+    return found

@@ -23,9 +23,11 @@ from servotwin.description.parts import (
     ZERO,
     Base,
     DenavitHartenberg,
+    Deviation,
     FrameAxis,
     Gyration,
     Inertia,
+    JointDeviation,
     Link,
     Name,
     OptionalName,
@@ -45,12 +47,14 @@ __all__ = [
     "Controller",
     "Coupling",
     "DenavitHartenberg",
+    "Deviation",
     "Encoder",
     "ErrorSources",
     "Friction",
     "Gear",
     "Gyration",
     "Inertia",
+    "JointDeviation",
     "Limits",
     "Link",
     "Loop",
@@ -96,6 +100,9 @@ class Axis(Part):
     axis: Annotated[Vector | None, Measure("", size=3)] = Field(
         default=None, description="direction of the joint in the joint frame, any length; default z"
     )
+    deviation: JointDeviation | None = Field(
+        default=None, description="how the joint, as built, deviates from its placement"
+    )
     limits: Limits = Field(default_factory=Limits, description="joint limits")
     link: Link = Field(default_factory=Link, description="the body this joint moves; massless if absent")
     friction: Friction | None = Field(default=None, description="friction of the joint, on its own side")
@@ -119,6 +126,11 @@ class Axis(Part):
     def _read_limits(cls, raw: object, info: ValidationInfo) -> object:
         return read_parts(Limits, raw, info.data.get("type") == "prismatic")
 
+    @field_validator("deviation", mode="before")
+    @classmethod
+    def _read_deviation(cls, raw: object, info: ValidationInfo) -> object:
+        return read_parts(JointDeviation, raw, info.data.get("type") == "prismatic")
+
     @field_validator("gear", mode="before")
     @classmethod
     def _read_gear(cls, raw: object, info: ValidationInfo) -> object:
@@ -140,6 +152,9 @@ class Tool(Placement):
 
     parent: OptionalName = Field(default=None, description="axis that carries the tool; default the last one")
     limits: ToolLimits = Field(default_factory=ToolLimits, description="limits of the tool point")
+    deviation: Deviation | None = Field(
+        default=None, description="how the tool frame, as built, deviates from its placement"
+    )
 
 
 class Payload(Part):
@@ -213,6 +228,9 @@ class LoopFrame(Placement):
     """One side of a cut joint, in the link frame of an axis or in the base."""
 
     link: Name = Field(description="axis whose link carries the frame, or base")
+    deviation: Deviation | None = Field(
+        default=None, description="how the frame, as built, deviates from its placement"
+    )
 
 
 class Loop(Part):

@@ -13,7 +13,7 @@ import numpy as np
 
 from servotwin.control.main.main_controller import MainController
 from servotwin.control.servo.axis_data import controller_of
-from servotwin.description.error_sources import as_built
+from servotwin.description.as_built import as_built
 from servotwin.description.load import read_description
 from servotwin.description.plain_text import visible
 from servotwin.description.reach import outside

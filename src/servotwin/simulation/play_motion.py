@@ -9,7 +9,7 @@ from os import PathLike
 import numpy as np
 from numpy.typing import ArrayLike
 
-from servotwin.description.error_sources import as_built
+from servotwin.description.as_built import as_built
 from servotwin.description.load import read_description
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array

@@ -11,6 +11,9 @@ for any orders O: contributions add up. What is left with all sources off, v of 
 and shown. Orders come in pairs, one the reverse of the other: for sources that interact in pairs at most, a single pair
 of orders gives Shapley's value exactly. Standard deviations do not add, and RP neither; covariances do.
 
+Geometry, warm links and a base that gives way act on the tool for given joints (``true_kinematics``): sets that differ
+in these alone share one run of the drives.
+
 The same is done with the second moment of the mean errors over the poses, for the accuracy. Theory:
 docs/theory/accuracy.md.
 """
@@ -23,8 +26,9 @@ from typing import Any
 
 import numpy as np
 
-from servotwin.design.accuracy.drive_runs import DriveRun, LegResult
+from servotwin.design.accuracy.drive_runs import DriveRun, LegResult, truth_of
 from servotwin.design.accuracy.pose_test import PoseTest
+from servotwin.design.accuracy.true_kinematics import KINEMATIC, TrueKinematics
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
 
@@ -64,8 +68,7 @@ def contributions(values: dict[Sources, Array], orders: Sequence[Sequence[str]])
 class Share:
     """What one source contributes: covariance (3, 3) [m2], second moment of mean errors (3, 3) [m2].
 
-    ``alone``: standard deviation [m] with this source alone, where that was computed; ``steps``: least and largest step
-    of the variance [m2] over the orders.
+    ``steps``: least and largest step of the variance [m2] over the orders.
     """
 
     name: str
@@ -137,26 +140,45 @@ class BudgetTest:
         """The orders in which sources are switched on."""
         return paired_orders(self.sources, self.pairs, self.test.seed)
 
-    def tests(self) -> list[PoseTest]:
-        """The pose test of every set; all have the same seeds."""
-        return [self._with(on) for on in subsets(self.orders)]
-
-    def _with(self, on: Sources) -> PoseTest:
-        off = (*self.test.machine.off, *(name for name in self.sources if name not in on))
-        return replace(self.test, machine=replace(self.test.machine, off=off), settling=False)
+    def _moving(self) -> dict[Sources, PoseTest]:
+        """The pose test for every set of sources that act on the drives; all have the same seeds."""
+        found = {}
+        for on in subsets(self.orders):
+            moving = on - frozenset(KINEMATIC)
+            if moving not in found:
+                off = (*self.test.machine.off, *(n for n in (*self.sources, *KINEMATIC) if n not in moving))
+                found[moving] = replace(
+                    self.test, machine=replace(self.test.machine, off=tuple(dict.fromkeys(off))), settling=False
+                )
+        return found
 
     def runs(self) -> list[DriveRun]:
         """The units of work of all sets."""
-        return [run for test in self.tests() for run in test.runs()]
+        return [run for test in self._moving().values() for run in test.runs()]
 
     def evaluate(self, results: Sequence[Sequence[LegResult]]) -> ErrorBudget:
         """The shares."""
-        spread, moment = {}, {}
         count = len(self.test.runs())
-        for k, (on, test) in enumerate(zip(subsets(self.orders), self.tests(), strict=True)):
-            found = test.evaluate(results[k * count : (k + 1) * count], 1.0)
+        attained = {
+            moving: test.evaluate(results[k * count : (k + 1) * count], 1.0)
+            for k, (moving, test) in enumerate(self._moving().items())
+        }
+        truths = {
+            still: self._kinematics(still) for still in {on & frozenset(KINEMATIC) for on in subsets(self.orders)}
+        }
+        spread, moment = {}, {}
+        for on in subsets(self.orders):
+            found = attained[on - frozenset(KINEMATIC)].seen_by(truths[on & frozenset(KINEMATIC)])
             spread[on], moment[on] = found.covariance, found.mean_square
         return budget_of(spread, moment, self.orders, self.test.cycles)
+
+    def _kinematics(self, on: Sources) -> TrueKinematics:
+        machine = self.test.machine
+        off = (*machine.off, *(name for name in KINEMATIC if name not in on))
+        known, _ = truth_of(
+            machine.robot, tuple(dict.fromkeys(off)), machine.trial, machine.trial_seed, machine.elapsed
+        )
+        return TrueKinematics.of(known)
 
 
 def budget_of(

@@ -16,10 +16,12 @@ from typing import Any
 import numpy as np
 
 from servotwin.description.compose import resolve
-from servotwin.description.error_sources import as_built, with_error_sources, without
+from servotwin.description.as_built import as_built
+from servotwin.description.error_sources import base_compliance, with_error_sources, without
 from servotwin.description.load import description_from
 from servotwin.description.nodes import parse_yaml
 from servotwin.description.schema import RobotDescription
+from servotwin.design.accuracy.true_kinematics import TrueKinematics
 from servotwin.errors import SimulationError
 from servotwin.mechanism.model import Array
 from servotwin.motion.limits import MotionLimits, limits_of
@@ -102,7 +104,7 @@ def described(text: str) -> RobotDescription:
 
 
 @lru_cache(maxsize=KEPT)
-def _truth(
+def truth_of(
     text: str, off: tuple[str, ...], trial: int, seed: int, elapsed: float | None
 ) -> tuple[RobotDescription, RobotDescription]:
     """The robot as its controller knows it, and as it is, with the sources that are on."""
@@ -131,7 +133,7 @@ def run_legs(run: DriveRun, progress: Callable[[float], None] | None = None) -> 
     from servotwin.simulation.play_motion import PlayedMotion
     from servotwin.simulation.run import go_on, prepare
 
-    known, truth = _truth(run.robot, run.off, run.trial, run.trial_seed, run.elapsed)
+    known, truth = truth_of(run.robot, run.off, run.trial, run.trial_seed, run.elapsed)
     scenario = _scenario(run, known, truth)
     model = _model(run.robot)
     limits = limits_of(model, known)
@@ -221,6 +223,8 @@ def _read(prepared: Any, run: DriveRun, trajectory: Trajectory, spans: Sequence[
     machine = prepared.machine
     rows = machine.log[: int(machine.world["record"]["log_rows"][0])]
     t, x = rows[:, 0], rows[:, PER_LOG:]
+    truth = TrueKinematics(prepared.plant, base_compliance(prepared.scenario.plant_description), run.force)
+    poses_at = truth.poses
     found = []
     for leg, (begin, arrive, leave) in zip(run.legs, spans, strict=True):
         if not leg.keep:
@@ -228,16 +232,11 @@ def _read(prepared: Any, run: DriveRun, trajectory: Trajectory, spans: Sequence[
         last = max(int(np.searchsorted(t, leave, side="right")) - 1, 0)
         if leg.keep == "pose":
             end = slice(last, last + 1)
-            found.append(LegResult(true_poses(prepared, t[end], x[end])[0], x[last].copy()))
+            found.append(LegResult(poses_at(x[end])[0], x[last].copy()))
             continue
         first = int(np.searchsorted(t, begin))
-        poses = true_poses(prepared, t[first : last + 1], x[first : last + 1])
+        poses = poses_at(x[first : last + 1], t[first : last + 1])
         commanded = prepared.model.fkine(trajectory.sample(t[first : last + 1])[0])
         time = t[first : last + 1] - begin
         found.append(LegResult(poses[-1], x[last].copy(), arrive - begin, time, poses, commanded))
     return found
-
-
-def true_poses(prepared: Any, t: Array, x: Array) -> Array:
-    """Where the tool truly is (k, 4, 4) at instants (k,) [s] with the coordinates x (k, n_x) of the plant."""
-    return np.asarray(prepared.plant.fkine_at(x))

@@ -8,7 +8,7 @@ not counted: the first counted move comes from a move, as all others do.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from servotwin.design.accuracy.iso9283 import (
     stabilisation_time,
 )
 from servotwin.design.accuracy.poses import MeasuredPoses
+from servotwin.design.accuracy.true_kinematics import TrueKinematics
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
 
@@ -127,6 +128,11 @@ class PoseResult:
     states: Array
     band: float
     settled: tuple[tuple[float, float], ...] = ()
+
+    def seen_by(self, truth: TrueKinematics) -> PoseResult:
+        """The same motion of the drives on an arm with other kinematics."""
+        flat = truth.poses(self.states.reshape(-1, self.states.shape[-1]))
+        return replace(self, attained=flat.reshape(self.attained.shape))
 
     @property
     def positions(self) -> Array:

@@ -153,11 +153,17 @@ def _client(workers: Workers, tasks: int) -> Iterator[Any]:
                     tls_ca_file=workers.ca_file, tls_client_cert=workers.certificate,
                     tls_client_key=workers.key, require_encryption=True,
                 )  # fmt: skip
+            if workers.cluster.startswith("tls://") and security.get_connection_args("client")["ssl_context"] is None:
+                raise InputError(
+                    "expected the files of its authority, certificate and key (--tls-ca, --tls-cert, --tls-key)",
+                    field="cluster",
+                )
             try:
                 client = Client(workers.cluster, security=security, timeout=PATIENCE, set_as_default=False)
-            except (OSError, TimeoutError) as error:
+            except Exception as error:
+                why = " ".join(str(error).split())[:120]
                 raise InputError(
-                    f"no Dask scheduler answers at {workers.cluster}: {str(error)[:120]}", field="cluster"
+                    f"no Dask scheduler answers at {workers.cluster}: {type(error).__name__}: {why}", field="cluster"
                 ) from None
         yield stack.enter_context(client)
 

@@ -59,6 +59,7 @@ DESIGN_FILES = frozenset(("design.html", "design.json"))
 OPTIMAL_FILES = frozenset(("optimal.html", "optimal.json", "optimal.parquet"))
 SIZING_FILES = frozenset(("sizing.html", "sizing.json", "sizing.csv", "sized-robot.yaml"))
 WORKSPACE_FILES = frozenset(("workspace.html", "workspace.json", "boundary.csv", "map.csv"))
+ACCURACY_FILES = frozenset(("accuracy.html", "accuracy.json", "accuracy.csv", "attained.csv"))
 STATICS_FILES = frozenset(("statics.html", "statics.json"))
 COMPARISON_FILES = frozenset(("comparison.html", "comparison.json", "comparison.parquet"))
 # Endings of hidden folders: one that is only ever removed; an earlier folder that may have lost its name; one whose

@@ -71,8 +71,8 @@ def _axis_as_built(description: RobotDescription, name: str, drawn: Displacement
     changes: dict[str, Any] = {"gear": gear, "motor": motor, "friction": friction}
     if drawn is not None:
         stated = axis.deviation or JointDeviation()
-        more = {"offset": stated.offset + drawn.offset, "scale": stated.scale}
-        changes["deviation"] = JointDeviation(**_sum(stated, drawn), **more)
+        offset = stated.offset + drawn.offset
+        changes["deviation"] = JointDeviation(**_sum(stated, drawn), offset=offset, scale=stated.scale)
     return axis.model_copy(update=changes)
 
 

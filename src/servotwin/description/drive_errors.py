@@ -1,8 +1,8 @@
 r"""Error sources of one drive, at its motor's side, and the draws of a robot out of a series.
 
 Amplitudes of a gear stand at the joint; at the motor they count ratio times. A harmonic per turn of the joint is one of
-order :math:`o/n` of the motor. The width h of a torsion loop at zero torque is what the hysteresis of eq:hysteresis leaves
-there in its stiffness k: between :math:`\mp k_h z_h/k`,
+order :math:`o/n` of the motor. The width h of a torsion loop at zero torque is what the hysteresis of eq:hysteresis
+leaves there in its stiffness k: between :math:`\mp k_h z_h/k`,
 
 .. math:: h = 2 k_h z_h / k, \qquad k_h = k, \quad z_h = h/2                       (eq:hysteresis-width)
 
@@ -42,7 +42,9 @@ def drive_errors(description: RobotDescription, drive: DriveData) -> DriveErrors
         return DriveErrors()
     errors = section.axes.get(drive.owner, AxisErrors())
     phases = PhaseDraws(section.seed, section.trial, list(description.axes).index(drive.owner))
-    encoder = [(order, amplitude, phases(phase)) for order, amplitude, phase in errors.eccentricity or ()]
+    encoder = [
+        (order, amplitude, phases.phase(phase)) for order, amplitude, phase in errors.eccentricity or ()
+    ]
     gear = gear_waves(description, drive, errors, phases)
     stiffness, limit = hysteresis_of(description, drive, errors)
     return DriveErrors(
@@ -63,7 +65,8 @@ class PhaseDraws:
     def __init__(self, seed: int, trial: int, axis: int) -> None:
         self.random = np.random.default_rng([seed, trial, PHASES, axis]) if trial else None
 
-    def __call__(self, stated: float | None) -> float:
+    def phase(self, stated: float | None) -> float:
+        """The next phase [rad]: as stated, or drawn."""
         drawn = float(self.random.uniform(0.0, 2.0 * np.pi)) if self.random is not None else 0.0
         return drawn if stated is None else stated
 
@@ -77,10 +80,10 @@ def gear_waves(
     stated: tuple[Harmonic, ...] = errors.transmission_error or ()
     if errors.transmission_error is None and sheet is not None:
         stated = tuple((order, amplitude, None) for order, amplitude in sheet.transmission_error or ())
-    found = [(order, ratio * amplitude, phases(phase)) for order, amplitude, phase in stated]
+    found = [(order, ratio * amplitude, phases.phase(phase)) for order, amplitude, phase in stated]
     if ratio:
         for order, amplitude, phase in errors.output_error or ():
-            found.append((order / ratio, ratio * amplitude, phases(phase)))
+            found.append((order / ratio, ratio * amplitude, phases.phase(phase)))
     return found
 
 

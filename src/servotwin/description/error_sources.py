@@ -1,7 +1,7 @@
 r"""Error sources of a robot: which there are, and how they are switched.
 
-They are truth (``as_built``): switching one leaves the controller as it is. The resolution of encoders alone is switched
-for both, since sensor and controller must count alike (``drive_data``).
+They are truth (``as_built``): switching one leaves the controller as it is. The resolution of encoders alone is
+switched for both, since sensor and controller must count alike (``drive_data``).
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from servotwin.description.error_parts import SOURCES, AxisErrors, ErrorSources
 from servotwin.description.schema import RobotDescription
 from servotwin.description.units import did_you_mean
 from servotwin.errors import InputError
-
 
 NO_MOTOR_FRICTION: dict[str, Any] = dict.fromkeys(
     ("viscous_friction", "coulomb_friction", "static_friction", "stribeck_speed", "friction_table")
@@ -67,11 +66,11 @@ def stated_sources(description: RobotDescription) -> tuple[str, ...]:
         "resolution": any(axis.encoder is not None for axis in description.axes.values()),
         "eccentricity": any(axis.eccentricity for axis in axes),
         "noise": any(axis.encoder_noise for axis in axes) or _current_noise(description),
-        "play": any(part.backlash for part in [*axes, *gears]),
-        "hysteresis": any(part.hysteresis for part in [*axes, *sheets]),
-        "transmission_error": any(axis.output_error for axis in axes)
-        or any(part.transmission_error for part in [*axes, *sheets]),
-        "torsion": any(part.stiffness is not None for part in [*axes, *gears]),
+        "play": any(part.backlash for part in axes) or any(gear.backlash for gear in gears),
+        "hysteresis": any(part.hysteresis for part in axes) or any(sheet.hysteresis for sheet in sheets),
+        "transmission_error": any(part.output_error or part.transmission_error for part in axes)
+        or any(sheet.transmission_error for sheet in sheets),
+        "torsion": any(part.stiffness for part in axes) or any(gear.stiffness for gear in gears),
         "friction": any(axis.coulomb_friction for axis in axes) or _friction(description),
         "servo_lag": True,
         "geometry": section.enabled and section.geometry is not None,

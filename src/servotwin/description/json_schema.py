@@ -156,7 +156,7 @@ def _field(info: FieldInfo, definitions: dict[str, Schema]) -> Schema:
     return _type(info.annotation, definitions)
 
 
-def _kind(kind: object) -> Schema | None:
+def _kind(kind: object) -> Schema | None:  # noqa: PLR0911 -- one for each kind
     """The schema of a field kind, None for other metadata."""
     if isinstance(kind, Measure):
         return {"$ref": f"#/$defs/{'vector' if kind.size else 'quantity'}"}

@@ -25,18 +25,21 @@ twisted, and what it holds is lost with the flank,
 
 .. math:: E_\sigma = \frac{(d\,\dot\delta)^2}{2 k} \text{ if } \sigma\dot\delta < 0, \text{ else } 0   (eq:flank-loss)
 
-which also says what a flank holds that touches again before its spring is straight. A torsion with hysteresis has an element of Dahl's in
-parallel to its spring, which on a reversal begins with the stiffness k_h and slips beyond the twist z_h,
+which also says what a flank holds that touches again before its spring is straight. A torsion with hysteresis has an
+element of Dahl's in parallel to its spring, which on a reversal begins with the stiffness k_h and slips beyond the
+twist z_h,
 
 .. math:: \tau_h = k_h z, \qquad \dot z = \dot\delta - |\dot\delta|\,z/z_h, \qquad
           \tau_h \dot\delta = \frac{d}{dt}\tfrac12 k_h z^2 + k_h \frac{z^2}{z_h}\,|\dot\delta|          (eq:hysteresis)
 
-so that it stores and loses and never gives (docs/theory/error-sources.md). A gear with a transmission error e twists by
+so that it stores and loses and never gives (docs/theory/error-sources.md). A gear with a transmission error e twists
+by
 
-.. math:: \delta = \theta_m + e(\theta_m) - N q, \qquad \tau_m = (1 + e'(\theta_m))\,\tau_s          (eq:transmission-error)
+.. math:: \delta = \theta_m + e(\theta_m) - N q, \qquad
+          \tau_m = (1 + e'(\theta_m))\,\tau_s                                          (eq:transmission-error)
 
-and takes tau_m from its motor for the tau_s that it passes. Its losses act on
-the load's side as friction proportional to the torque, so that they never drive:
+and takes tau_m from its motor for the tau_s that it passes. Its losses act on the load's side as friction proportional
+to the torque, so that they never drive:
 
 .. math:: \tau_l = \tau_s - \mu\,|\tau_s| \tanh(\omega_l/\omega_0), \quad
           \mu = 1 - \eta \text{ or } 1/\eta - 1                                      (eq:gear-loss)

@@ -1,7 +1,7 @@
 r"""Encoders, current and pressure sensors.
 
-An encoder shows the angle of its shaft with an error that comes again in every turn, and with noise. Behind a stiff gear
-the state is that of the joint: the shaft stands where the joint, with the transmission error e_g, makes it stand,
+An encoder shows the angle of its shaft with an error that comes again in every turn, and with noise. Behind a stiff
+gear the state is that of the joint: the shaft stands where the joint, with the transmission error e_g, makes it stand,
 
 .. math:: \theta_m + e_g(\theta_m) = N q, \qquad \theta_s = \theta_m + e_s(\theta_m) + \nu            (eq:sensed-angle)
 

@@ -1,9 +1,9 @@
 r"""A base that gives way under the arm it carries, read quasi-statically.
 
-The arm moves as on a base at rest. What the ground must hold against it is the wrench w on joints of the base that stand
-still; the base moves under the opposite of it by
+The arm moves as on a base at rest. What the ground must hold against it is the wrench w on joints of the base that
+stand still; the base moves under the opposite of it by
 
-.. math:: u = -K^{-1}\, w(q, \dot q, \ddot q), \qquad X_\mathrm{true} = D(u)\, X(q)                    (eq:base-deflection)
+.. math:: u = -K^{-1}\, w(q, \dot q, \ddot q), \qquad X_\mathrm{true} = D(u)\, X(q)          (eq:base-deflection)
 
 with a shift and a small turn about the origin of the base's frame. It holds as long as the arm's motion is slow against
 the natural frequency of the robot on its base; the mass of the base itself is part of where it was set up.
@@ -26,7 +26,9 @@ DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
 @lru_cache(maxsize=8)
 def _on_joints(robot: Robot) -> Robot:
     """The robot behind six joints of its base."""
-    return Robot(with_moving_base(robot.mechanism, DIRECTIONS), engine="auto" if robot.closed else "recursive")
+    return Robot(
+        with_moving_base(robot.mechanism, DIRECTIONS), engine="auto" if robot.closed else "recursive"
+    )
 
 
 def base_wrench(robot: Robot, q: Array, qd: Array | None = None, qdd: Array | None = None) -> Array:

@@ -145,7 +145,7 @@ def make_log(
 
 
 def base_motion(plant: Robot, compliance: Array, t: Array, q: Array) -> Array:
-    """Shift and turn (k, 6) of a base that gives way under an arm at q (k, n) at instants t (k,) (eq:base-deflection)."""
+    """Shift and turn (k, 6) of a base that gives way under an arm at q (k, n), instants t (k,) (eq:base-deflection)."""
     if len(t) < 3:
         return base_deflection(plant, compliance, q)
     qd = np.gradient(q, t, axis=0)

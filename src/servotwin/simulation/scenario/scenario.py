@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
+from servotwin.description.as_built import as_built
 from servotwin.description.checks import motor_names
 from servotwin.description.compose import Files, resolve
 from servotwin.description.drive_data import drives_of
-from servotwin.description.as_built import as_built
 from servotwin.description.load import read_description
 from servotwin.description.nodes import Node, one_line, quoted
 from servotwin.description.overrides import override_origin

@@ -196,4 +196,5 @@ def _print_budget(budget: ErrorBudget) -> None:
 
 
 def _share(value: float, total: float) -> str:
-    return f"{PERCENT * value / total:.1f}" if total > 0.0 else "-"
+    text = f"{PERCENT * value / total:.1f}" if total > 0.0 else "-"
+    return "0.0" if text == "-0.0" else text

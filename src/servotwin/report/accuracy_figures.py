@@ -55,7 +55,7 @@ def poses_figure(found: Accuracy) -> go.Figure:
     figure = go.Figure(
         layout=layout(
             320, barmode="group", hovermode="x", xaxis=axis("pose", type="category"),
-            yaxis=axis("[um], logarithmic", type="log", exponentformat="none"),
+            yaxis=axis("[um], logarithmic", type="log", dtick=1),
         )
     )  # fmt: skip
     for k, result in enumerate(found.pose):

@@ -264,7 +264,8 @@ def _budget_section(page: Page, budget: ErrorBudget) -> None:
 
 
 def _share(value: float, total: float) -> str:
-    return f"{PERCENT * value / total:.1f}" if total > 0.0 else "-"
+    text = f"{PERCENT * value / total:.1f}" if total > 0.0 else "-"
+    return "0.0" if text == "-0.0" else text
 
 
 def _tolerance_section(page: Page, found: Accuracy) -> None:

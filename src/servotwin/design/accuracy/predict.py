@@ -40,6 +40,7 @@ from servotwin.robot.robot import Robot
 
 TESTS = ("pose", "directions", "drift", "path", "corner", "posing-time", "compliance")
 ON_FIVE = ("directions", "path", "corner", "posing-time")  # tests that need P1 to P5 of a cube
+MOVE = 0.4  # s that a move takes at full speed, roughly
 Show = Callable[[str, float], None]
 
 
@@ -153,8 +154,9 @@ def predict(
         places[name] = slice(len(runs), len(runs) + len(mine))
         runs += mine
     found = carry_out(
-        run_plain, [run.plain() for run in runs], shared, lambda part: tell("repeating moves", part)
-    )
+        run_plain, [run.plain() for run in runs], shared, lambda part: tell("repeating moves", part),
+        expected=_computing_time(description, runs),
+    )  # fmt: skip
     results = [results_of(rows) for rows in found]
     outcome = _evaluated(tests, places, results, question)
     notes = [*poses.notes, *([shared.note()] if shared.note() else []), *_odd(description, question)]
@@ -187,6 +189,15 @@ def loaded_robot(
     if stated is not None or mass > 0.0:
         changes["payload.mass"] = f"{mass!r} kg"
     return read_description(robot, changes), float(mass)
+
+
+def _computing_time(description: RobotDescription, runs: Sequence[DriveRun]) -> float:
+    """Roughly how long runs take to compute [s]."""
+    from servotwin.simulation.preflight.estimate import estimate
+    from servotwin.simulation.scenario.parts import Solver
+
+    moving = sum(leg.rest + MOVE / (1.0 if leg.absolute else leg.speed) for run in runs for leg in run.legs)
+    return estimate(description, moving, 1.0, Solver()).time
 
 
 def _sources(description: RobotDescription, question: Question) -> tuple[str, ...]:

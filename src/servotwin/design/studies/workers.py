@@ -43,7 +43,7 @@ class Workers:
     ca_file: str | None = None
     certificate: str | None = None
     key: str | None = None
-    task_time: float = 0.0  # s that the last task took in this process
+    task_time: float = 0.0  # s of a task: expected, then as the last one took in this process
 
     def __post_init__(self) -> None:
         if self.count is not None and not 1 <= self.count <= 1024:
@@ -63,15 +63,16 @@ class Workers:
     def stay_here(self, left: int, done: int) -> bool:
         """Whether the next of the tasks that are ``left`` is for this process.
 
-        Where nobody says how many processes there are, the first task is computed here: its time tells whether more
-        processes are worth the time that they take to start.
+        Where nobody says how many processes there are, the time of a task, expected or of the last one here, tells
+        whether more processes are worth the time that they take to start.
         """
         count = self.processes(left)
         if self.cluster is not None or count == 1:
             return self.cluster is None
         if self.count is not None:
             return False
-        return done == 0 or left * self.task_time * (1.0 - 1.0 / count) < STARTING
+        unknown = done == 0 and self.task_time == 0.0
+        return unknown or left * self.task_time * (1.0 - 1.0 / count) < STARTING
 
     def after(self, seconds: float) -> Workers:
         """The same, with the time that a task took here [s]."""
@@ -94,12 +95,22 @@ def dask_is_there() -> bool:
 
 
 def carry_out(
-    function: Function, tasks: Sequence[Task], workers: Workers, progress: Progress | None = None
+    function: Function,
+    tasks: Sequence[Task],
+    workers: Workers,
+    progress: Progress | None = None,
+    *,
+    expected: float = 0.0,
 ) -> list[Any]:
-    """The results of all tasks, in their order; ``progress`` is told the part that is done, 0 to 1."""
+    """The results of all tasks, in their order; ``progress`` is told the part that is done, 0 to 1.
+
+    ``expected``: computing time of all of them [s] as far as it is known, by which it is decided where they are
+    carried out if nobody says so.
+    """
     show = progress or (lambda part: None)
     if workers.cluster is not None and not dask_is_there():
         raise InputError("needs Dask: pip install 'servotwin[studies]'", field="cluster")
+    workers = workers.after(expected / max(len(tasks), 1))
     found: list[Any] = []
     while len(found) < len(tasks) and workers.stay_here(len(tasks) - len(found), len(found)):
         began = time.perf_counter()

@@ -693,8 +693,8 @@ def scenario_of(name: str, folder: Path) -> Scenario:
     place = folder / name.replace(" ", "-")
     place.mkdir()
     machine = robots()[name]
-    first = "left" if name == "closed" else "A"
-    target = {"closed": "2.0 rad", "cylinder": "0.2 m"}.get(name, "0.5 rad")
+    first = "left" if name.startswith("closed") else "A"
+    target = {"closed": "2.0 rad", "closed as built": "2.0 rad", "cylinder": "0.2 m"}.get(name, "0.5 rad")
     speed = {"speed": "1 rad/s"} if name == "synchronous" or name == "round payload" else {}
     moves = {"move": [{"to": {first: target}, **speed}], "solver": {"method": "fast"}}
     scenario = read_scenario(small.write_case(place, machine, moves))

@@ -15,7 +15,8 @@ from servotwin.description.geometry_draws import BASE, TOOL, Displacement, drawn
 from servotwin.description.parts import Base, Deviation, JointDeviation
 from servotwin.description.schema import Axis, RobotDescription, Tool
 
-STIFF = 3000.0  # rad/s: a rotor behind a gear whose torsion is switched off swings as quickly as this
+STIFF = 3000.0  # rad/s: a rotor behind a gear whose torsion is switched off swings as quickly as this,
+WELL_DAMPED = 0.7  # with this damping ratio
 
 
 def as_built(description: RobotDescription) -> RobotDescription:
@@ -110,8 +111,8 @@ def _gear_as_built(section: ErrorSources, axis: Axis, errors: AxisErrors) -> Gea
 def _stiff_gear(axis: Axis, gear: Gear) -> Gear:
     """A gear without torsion: stiff, or much stiffer where it keeps its play, whose flanks need a stiffness.
 
-    It becomes so stiff that the rotor swings against it at STIFF, with the same damping ratio. Hysteresis is one of the
-    torsion and goes with it (``drive_errors``).
+    It becomes so stiff that the rotor swings against it at STIFF, and well damped, so that no loop is shaken by it.
+    Hysteresis is one of the torsion and goes with it (``drive_errors``).
     """
     J = (axis.motor.rotor_inertia or 0.0 if axis.motor is not None else 0.0) + (gear.inertia or 0.0)
     n = abs(gear.motor_per_joint or 1.0)
@@ -120,5 +121,5 @@ def _stiff_gear(axis: Axis, gear: Gear) -> Gear:
             update={"stiffness": None, "damping": None, "stiffening": None, "backlash": None}
         )
     stiffness = max(STIFF**2 * J * n**2, gear.stiffness)
-    damping = None if gear.damping is None else gear.damping * (stiffness / gear.stiffness) ** 0.5
+    damping = 2.0 * WELL_DAMPED * n * (stiffness * J) ** 0.5
     return gear.model_copy(update={"stiffness": stiffness, "damping": damping, "stiffening": None})

@@ -99,8 +99,10 @@ class LoopEquations:
         parts = [_residuals(loop.kind, *self._sides(loop, poses)) for loop in self.mechanism.loops]
         return np.concatenate(parts, axis=-1)[..., list(self.rows)]
 
-    def gradient(self, poses: TreePoses, screws: tuple[Array, Array, Array], behind: Sequence[int]) -> Array:
-        """Derivative (..., K, m, P) along P screws; screw k displaces body ``behind[k]`` and what it carries."""
+    def gradient(
+        self, poses: TreePoses, screws: tuple[Array, Array, Array], behind: Sequence[int | str]
+    ) -> Array:
+        """Derivative (..., K, m, P) along P screws; each displaces a body and what it carries, or a frame alone."""
         parts = [self._gradient(loop, poses, screws, behind) for loop in self.mechanism.loops]
         return np.concatenate(parts, axis=-2)[..., list(self.rows), :]
 
@@ -114,10 +116,11 @@ class LoopEquations:
         # a screw before the last common body carries both sides alike
         carried = set(path_to(self.mechanism, common)) | {BASE}
         on_a, on_b = (
-            np.array(
-                [k in path_to(self.mechanism, body) and k not in carried for k in behind], dtype=np.float64
+            np.array([k == name or (k in path and k not in carried) for k in behind], dtype=np.float64)
+            for name, path in (
+                (loop.frame_a, path_to(self.mechanism, body_a)),
+                (loop.frame_b, path_to(self.mechanism, body_b)),
             )
-            for body in (body_a, body_b)
         )
         shift = on_a[:, None] * (v + np.cross(w, a[..., None, :3, 3] - o))
         shift = shift - on_b[:, None] * (v + np.cross(w, b[..., None, :3, 3] - o))
@@ -195,10 +198,10 @@ def closed_coordinates(equations: LoopEquations, q: Array, x0: Array) -> Array:
     lead = np.broadcast_shapes((*built.X_tree.shape[:-3], 1), q.shape[:-1], x0.shape[:-1])
     x = np.array(np.broadcast_to(x0, (*lead, x0.shape[-1])))
     x[..., :n] = q
-    passive = np.arange(m.n_tree)
+    every = list(range(m.n_tree))
     for _ in range(STEPS):
         poses = tree_poses(m, built, x)
-        S_tree = equations.gradient(poses, joint_screws(m, poses), passive.tolist())
+        S_tree = equations.gradient(poses, joint_screws(m, poses), every)
         S_p = S_tree @ built.G[..., None, :, n:]
         step = _solve(S_p, -equations.gap(poses))
         x[..., n:] += np.clip(step, -LONGEST, LONGEST)

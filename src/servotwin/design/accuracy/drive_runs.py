@@ -230,13 +230,13 @@ def _read(prepared: Any, run: DriveRun, trajectory: Trajectory, spans: Sequence[
         if not leg.keep:
             continue
         last = max(int(np.searchsorted(t, leave, side="right")) - 1, 0)
+        attained, state = poses_at(x[last : last + 1])[0], x[last].copy()
         if leg.keep == "pose":
-            end = slice(last, last + 1)
-            found.append(LegResult(poses_at(x[end])[0], x[last].copy()))
+            found.append(LegResult(attained, state))
             continue
         first = int(np.searchsorted(t, begin))
         poses = poses_at(x[first : last + 1], t[first : last + 1])
         commanded = prepared.model.fkine(trajectory.sample(t[first : last + 1])[0])
         time = t[first : last + 1] - begin
-        found.append(LegResult(poses[-1], x[last].copy(), arrive - begin, time, poses, commanded))
+        found.append(LegResult(attained, state, arrive - begin, time, poses, commanded))
     return found

@@ -25,6 +25,7 @@ Progress = Callable[[float], None]
 ADDRESSES = ("tcp://", "tls://")
 STARTING = 6.0  # s until processes of this machine have begun to work
 PATIENCE = 20.0  # s to reach a scheduler
+QUIET = "127.0.0.1:0"  # where Dask's HTTP server, which always runs, answers no question
 LIBRARIES = ("dask", "distributed", "cryptography")
 MISSING = "one process: Dask is missing (pip install 'servotwin[studies]')"
 WORKER = "import sys\nsys.argv = ['dask', 'spec', *sys.argv[1:]]\nfrom dask.cli import run_cli\nrun_cli()"
@@ -153,7 +154,7 @@ def _client(workers: Workers, tasks: int) -> Iterator[Any]:
     from distributed import Client, Security
 
     with ExitStack() as stack:
-        stack.enter_context(dask.config.set({"distributed.admin.log-format": "%(message)s"}))
+        stack.enter_context(dask.config.set({"distributed.scheduler.http.routes": []}))
         if workers.cluster is None:
             cluster = stack.enter_context(local_cluster(workers.processes(tasks)))
             client = Client(cluster)
@@ -196,6 +197,7 @@ def local_cluster(count: int) -> Any:
         **environment(),
         **{f"DASK_DISTRIBUTED__COMM__TLS__{name}": text for name, text in secrets.items()},
         "DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION": "True",
+        "DASK_DISTRIBUTED__WORKER__HTTP__ROUTES": "[]",
     }
 
     class IsolatedWorker(SubprocessWorker):  # type: ignore[misc]
@@ -204,12 +206,17 @@ def local_cluster(count: int) -> Any:
         async def _start(self) -> None:
             self.process = await _started(self.scheduler, self.worker_kwargs, variables)
 
-    options = {"worker_kwargs": {"nthreads": 1, "dashboard": False, "memory_limit": 0}}
+    options = {
+        "worker_kwargs": {
+            "nthreads": 1, "host": "127.0.0.1", "protocol": "tls://", "dashboard": False, "dashboard_address": QUIET,
+            "memory_limit": 0,
+        }
+    }  # fmt: skip
     return SpecCluster(
         workers={k: {"cls": IsolatedWorker, "options": options} for k in range(count)},
         scheduler={
             "cls": Scheduler,
-            "options": {"protocol": "tls://", "host": "127.0.0.1", "port": 0, "dashboard": False,
+            "options": {"protocol": "tls://", "host": "127.0.0.1", "port": 0, "dashboard": False, "dashboard_address": QUIET,
                         "security": security},
         },
         security=security,

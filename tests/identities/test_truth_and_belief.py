@@ -677,6 +677,7 @@ def plant_side(run: Run) -> dict[str, Any]:
         "stops": record(machine.stops, STATE),
         "arm": [entry.data.tobytes() for entry in machine.kept[:2]],
         "base": repr(base_compliance(truth)),
+        "tool": run.plant.fkine([run.scenario.start[name] for name in run.plant.joint_names]).tobytes(),
         "brakes": repr([axis.brake for axis in truth.axes.values()]),
         "thermal limits": repr([axis.motor and axis.motor.thermal for axis in truth.axes.values()]),
     }

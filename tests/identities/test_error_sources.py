@@ -66,11 +66,13 @@ def test_random_robot_balances_its_energy_and_moves_alike_by_two_methods(
     for result in (fast, adaptive):
         energy = result.summary["energy"]
         assert result.complete
-        assert energy.get("hysteresis_J", 0.0) >= 0.0 and energy["gear_J"] >= 0.0
-    assert abs(fast.summary["energy"]["balance_error_relative"]) < 1e-5
-    assert abs(adaptive.summary["energy"]["balance_error_relative"]) < 1e-7
-    # counts that fall on the other side and flanks that touch a little later part two accurate runs (architecture)
-    assert np.abs(fast.log.q - adaptive.log.q).max() < 2e-5
+        assert energy.get("hysteresis_J", 0.0) >= 0.0
+        assert energy["gear_J"] >= 0.0
+    # 60 other robots: 3e-7 and 6e-10 of the energy moved, 1.3e-7 rad
+    assert abs(fast.summary["energy"]["balance_error_relative"]) < 3e-6
+    assert abs(adaptive.summary["energy"]["balance_error_relative"]) < 1e-8
+    # counts that fall on the other side part two accurate runs by more than their own errors
+    assert np.abs(fast.log.q - adaptive.log.q).max() < 2e-6
 
 
 def test_robot_with_all_sources_off_moves_as_one_without_the_section(tmp_path: Path) -> None:

@@ -66,7 +66,8 @@ def refusal(**changes: str) -> str:
 )  # fmt: skip
 def test_bad_section_is_refused_with_one_line(changes: dict[str, str], words: str) -> None:
     line = refusal(**changes)
-    assert words in line and "\n" not in line
+    assert words in line
+    assert "\n" not in line
 
 
 def test_matrix_of_the_base_that_is_no_stiffness_is_refused() -> None:
@@ -86,12 +87,13 @@ def test_prismatic_joint_has_no_error_per_turn_of_its_own() -> None:
     with pytest.raises(InputError, match="a prismatic joint has no turns"):
         read_description("gsis-scara", changes)
     read = read_description("gsis-scara").error_sources
-    assert read is not None and read.axes["Z"].transmission_error == ((1.0, 4e-6, None),)
+    assert read is not None
+    assert read.axes["Z"].transmission_error == ((1.0, 4e-6, None),)
 
 
 def test_unknown_name_is_refused_with_the_names_there_are() -> None:
     with pytest.raises(
-        InputError, match="'frition' is no error source; expected one of .* did you mean 'friction'"
+        InputError, match=r"'frition' is no error source; expected one of .* did you mean 'friction'"
     ):
         without(palletizer(), ["frition"])
 
@@ -121,16 +123,18 @@ def test_source_that_is_switched_off_is_not_there_and_the_others_are(name: str) 
 
 def test_without_adds_up() -> None:
     robot = without(without(palletizer(), ["play"]), ["friction"])
-    assert robot.error_sources is not None and robot.error_sources.off == ("play", "friction")
+    assert robot.error_sources is not None
+    assert robot.error_sources.off == ("play", "friction")
 
 
 def test_torsion_and_play_of_the_section_are_those_of_the_gear_in_truth() -> None:
     robot = with_error_sources(palletizer())
     gear = as_built(robot).axes["th2"].gear
-    assert (
-        gear is not None and robot.axes["th2"].gear is not None and robot.axes["th2"].gear.stiffness is None
-    )
-    assert gear.stiffness == 6.7e5 and gear.damping == 150.0
+    assert gear is not None
+    assert robot.axes["th2"].gear is not None
+    assert robot.axes["th2"].gear.stiffness is None
+    assert gear.stiffness == 6.7e5
+    assert gear.damping == 150.0
     assert gear.backlash == pytest.approx(0.2 * ARCMIN)
 
 
@@ -239,7 +243,8 @@ def test_drawn_geometry_is_added_to_a_stated_deviation_in_truth_alone() -> None:
     stated = {"axes.th2.deviation.offset": "1 mrad", "axes.th2.deviation.position": "[1 mm, 0 mm, 0 mm]"}
     robot = with_error_sources(read_description("palletizer-4", stated), trial=1)
     drawn, deviation = drawn_geometry(robot)["th2"], as_built(robot).axes["th2"].deviation
-    assert deviation is not None and deviation.offset == pytest.approx(1e-3 + drawn.offset)
+    assert deviation is not None
+    assert deviation.offset == pytest.approx(1e-3 + drawn.offset)
     assert deviation.position[0] == pytest.approx(1e-3 + drawn.position[0])
     assert robot.axes["th2"].deviation.offset == 1e-3  # type: ignore[union-attr]
     assert as_built(as_built(robot)) == as_built(robot)

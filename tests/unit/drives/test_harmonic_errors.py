@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -126,7 +127,7 @@ def test_hysteresis_follows_its_exponential_and_never_gives_more_than_it_holds(s
     path = np.concatenate([[0.0], limit * random.normal(0.0, 2.0, 30)])
     z, out = np.zeros(1), np.zeros(2)
     wanted, least = 0.0, 0.0
-    for begin, end in zip(path[:-1], path[1:], strict=True):
+    for begin, end in itertools.pairwise(path):
         before = out.copy()
         twisted(hysteresis(k, limit).view(np.recarray), np.array([begin, end]), 400, z, out)
         wanted = along(wanted, end - begin, limit)

@@ -394,8 +394,8 @@ def imperfect(**changes: Any) -> small.Tree:
     first = {**gear, **encoder, "stiffening": [["2 N*m", "9000 N*m/rad"]], "temperature_rise": "5 K",
              "transmission_error": [[2, "30 arcsec"]], "output_error": [[1, "1 arcmin"]]}  # fmt: skip
     second = {**gear, "backlash": "1 mrad", "coulomb_friction": "0.02 N*m"}
-    geometry = {name: "0.1 mm" for name in ("length", "slide_offset", "base_position", "tool_position")}
-    geometry |= {name: "0.01 deg" for name in ("angle", "joint_offset", "base_angle", "tool_angle")}
+    geometry = dict.fromkeys(("length", "slide_offset", "base_position", "tool_position"), "0.1 mm")
+    geometry |= dict.fromkeys(("angle", "joint_offset", "base_angle", "tool_angle"), "0.01 deg")
     section = {
         "enabled": "true", "trial": 2, "axes": {"A": first, "B": second}, "geometry": geometry,
         "thermal": {"expansion": "23e-6 1/K", "temperature_rise": "10 K", "elapsed": "1 h"},
@@ -677,6 +677,7 @@ def plant_side(run: Run) -> dict[str, Any]:
         "stops": record(machine.stops, STATE),
         "arm": [entry.data.tobytes() for entry in machine.kept[:2]],
         "base": repr(base_compliance(truth)),
+        "tool": run.plant.fkine([run.scenario.start[name] for name in run.plant.joint_names]).tobytes(),
         "brakes": repr([axis.brake for axis in truth.axes.values()]),
         "thermal limits": repr([axis.motor and axis.motor.thermal for axis in truth.axes.values()]),
     }

@@ -76,7 +76,9 @@ def limits(cycles: int) -> tuple[float, float, float]:
     return float(chi.ppf(LEVEL, 3) * SIGMA / np.sqrt(cycles)), float(low), float(high)
 
 
-def recovered(case: Injected, seed: int, cycles: int, bounds: tuple[float, float, float]) -> tuple[bool, bool]:
+def recovered(
+    case: Injected, seed: int, cycles: int, bounds: tuple[float, float, float]
+) -> tuple[bool, bool]:
     """Whether AP and RP come back within the limits."""
     p = attained(case, seed, cycles)
     mean = position_accuracy(p, case.poses.poses[0, :3, 3])
@@ -91,7 +93,11 @@ def main() -> None:
     good = np.zeros(2, dtype=int)
     for seed in range(seeds):
         good += recovered(case, seed, cycles, bounds)
-        print(f"\r{seed + 1} of {seeds} seeds: AP {good[0]}, RP {good[1]} within {LEVEL:.0%} limits", end="", flush=True)
+        print(
+            f"\r{seed + 1} of {seeds} seeds: AP {good[0]}, RP {good[1]} within {LEVEL:.0%} limits",
+            end="",
+            flush=True,
+        )
     print()
 
 

@@ -35,7 +35,9 @@ def iso9283(
     cube: Annotated[
         str | None,
         typer.Option(
-            "--cube", metavar="LIST", help="Centre and edge, '900 mm, 0 mm, 300 mm, 400 mm'; default the largest."
+            "--cube",
+            metavar="LIST",
+            help="Centre and edge, '900 mm, 0 mm, 300 mm, 400 mm'; default the largest.",
         ),
     ] = None,
     poses: Annotated[
@@ -45,10 +47,12 @@ def iso9283(
         int | None, typer.Option("--random", metavar="NUMBER", help="Random poses within the cube instead.")
     ] = None,
     off: Annotated[
-        str | None, typer.Option("--off", metavar="LIST", help="Error sources that do not act, 'friction, play'.")
+        str | None,
+        typer.Option("--off", metavar="LIST", help="Error sources that do not act, 'friction, play'."),
     ] = None,
     trial: Annotated[
-        int, typer.Option("--trial", metavar="NUMBER", help="Which robot of the series; 0: geometry of the file.")
+        int,
+        typer.Option("--trial", metavar="NUMBER", help="Which robot of the series; 0: geometry of the file."),
     ] = 1,
     seed: Annotated[int, typer.Option("--seed", metavar="NUMBER", help="Seed of all noise.")] = 1,
     budget: Annotated[
@@ -80,7 +84,9 @@ def iso9283(
     tls_cert: Annotated[
         str | None, typer.Option("--tls-cert", metavar="FILE", help="Certificate of this user.")
     ] = None,
-    tls_key: Annotated[str | None, typer.Option("--tls-key", metavar="FILE", help="Key of this user.")] = None,
+    tls_key: Annotated[
+        str | None, typer.Option("--tls-key", metavar="FILE", help="Key of this user.")
+    ] = None,
     out: Annotated[
         str | None, typer.Option("--out", metavar="FOLDER", help="Write page, JSON and CSV there.")
     ] = None,

@@ -57,7 +57,11 @@ def iso9283(
     box = None if cube is None else read_quantities("--cube", cube, ("x", "y", "z", "edge"), ("m",) * 4)
     pause = read_quantity("--rest", rest, "s", example="0.5 s")
     near = read_quantity("--band", band, "m", example="0.1 mm")
-    for option, value, least in (("--trial", trial, 0), ("--seed", seed, 0), ("--monte-carlo", monte_carlo, 0)):
+    for option, value, least in (
+        ("--trial", trial, 0),
+        ("--seed", seed, 0),
+        ("--monte-carlo", monte_carlo, 0),
+    ):
         if not least <= value <= 10**9:
             raise InputError(f"{value}; expected {least} to 1000000000", field=option)
     with ExitStack() as claimed:
@@ -102,7 +106,8 @@ def _print(found: DrawnAccuracy) -> None:
         at = ", ".join(f"{MM * v:.1f}" for v in cube.center)
         where = f", cube of {MM * cube.edge:.1f} mm about ({at}) mm"
     print_line(
-        f"{found.description.name}: after ISO 9283, payload {found.payload:g} kg{where}, robot {found.trial} of the series"
+        f"{found.description.name}: after ISO 9283, payload {found.payload:g} kg{where}, "
+        f"robot {found.trial} of the series"
     )
     print_line(f"error sources: {', '.join(found.sources)}")
     for result in found.pose:
@@ -113,14 +118,17 @@ def _print(found: DrawnAccuracy) -> None:
     if found.tolerances is not None:
         worst = found.tolerances.percentiles(found.tolerances.worst_accuracy)
         print_line(
-            f"{len(found.tolerances.accuracy)} robots of the series: AP at the worst pose below {UM * worst['p50']:.4g} um "
+            f"{len(found.tolerances.accuracy)} robots of the series: AP at the worst pose below "
+            f"{UM * worst['p50']:.4g} um "
             f"for half of them, below {UM * worst['p95']:.4g} um for 95 %"
         )
 
 
 def _print_poses(found: DrawnAccuracy, speed: float) -> None:
     result = next(one for one in found.pose if one.speed == speed)
-    print_heading(f"Pose accuracy AP and repeatability RP at {PERCENT * speed:g} %, {len(result.attained)} cycles")
+    print_heading(
+        f"Pose accuracy AP and repeatability RP at {PERCENT * speed:g} %, {len(result.attained)} cycles"
+    )
     turn = np.linalg.norm(result.orientation_accuracy, axis=1)
     spread = result.orientation_repeatability.max(axis=1)
     rows = [
@@ -161,7 +169,8 @@ def _print_others(found: DrawnAccuracy) -> None:
         )
     for result in found.path:
         print_line(
-            f"path at {PERCENT * result.speed:g} %, {result.commanded_speed:.4g} m/s: AT {UM * result.path.accuracy:.1f} um, "
+            f"path at {PERCENT * result.speed:g} %, {result.commanded_speed:.4g} m/s: "
+            f"AT {UM * result.path.accuracy:.1f} um, "
             f"RT {UM * result.path.repeatability:.2f} um, AV {PERCENT * result.velocity.accuracy:.2f} %, RV "
             f"{PERCENT * result.velocity.repeatability:.3f} %, FV {result.velocity.fluctuation:.3g} m/s"
         )
@@ -172,7 +181,9 @@ def _print_others(found: DrawnAccuracy) -> None:
             f"{MM * c['commanded_CR_m']:.3f}), CO {MM * c['CO_m']:.4f} mm"
         )
     if found.posing_time:
-        text = ", ".join(f"{MM * row['distance_m']:g} mm in {row['time_s']:.3f} s" for row in found.posing_time)
+        text = ", ".join(
+            f"{MM * row['distance_m']:g} mm in {row['time_s']:.3f} s" for row in found.posing_time
+        )
         print_line(f"posing time (band {MM * found.settings.band:g} mm): {text}")
     if found.compliance:
         text = ", ".join(

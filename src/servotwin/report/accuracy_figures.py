@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,13 +27,13 @@ PERCENT = 100.0
 
 def figure_of(found: Accuracy, what: str | None = None) -> go.Figure:
     """One of the figures by its name."""
-    made = {
+    made: dict[str, tuple[Any, Callable[[], go.Figure]]] = {
         "poses": (found.pose, lambda: poses_figure(found)),
         "clouds": (found.pose, lambda: clouds_figure(found.pose[0])),
         "path": (found.path, lambda: path_figure(found.path[0])),
         "drift": (found.drift, lambda: drift_figure(found.drift or {})),
         "tornado": (found.budget, lambda: tornado_of(found)),
-        "tolerances": (found.tolerances, lambda: tolerances_figure(found.tolerances)),
+        "tolerances": (found.tolerances, lambda: tolerances_of(found)),
     }
     wanted = what or ("tornado" if found.budget is not None else "poses")
     if wanted not in made:
@@ -48,6 +49,13 @@ def tornado_of(found: Accuracy) -> go.Figure:
     if found.budget is None:
         raise InputError("no budget was asked for", field="plot")
     return tornado(found.budget)
+
+
+def tolerances_of(found: Accuracy) -> go.Figure:
+    """The distribution over robots of a series."""
+    if found.tolerances is None:
+        raise InputError("no robots were drawn", field="plot")
+    return tolerances_figure(found.tolerances)
 
 
 def poses_figure(found: Accuracy) -> go.Figure:
@@ -89,7 +97,8 @@ def clouds_figure(result: PoseResult) -> go.Figure:
             left, width = k / count, 0.86 / count
             span = (0.56, 1.0) if row == 0 else (0.0, 0.44)
             changes[f"xaxis{suffix}"] = axis(
-                f"{result.poses.names[k]}: x [um]" if row == 1 else "", domain=(left, left + width), anchor=f"y{suffix}",
+                f"{result.poses.names[k]}: x [um]" if row == 1 else "",
+                domain=(left, left + width), anchor=f"y{suffix}",
                 range=[-reach, reach], nticks=4,
             )  # fmt: skip
             changes[f"yaxis{suffix}"] = axis(
@@ -123,7 +132,12 @@ def path_figure(result: PathResult) -> go.Figure:
     ):
         figure.add_trace(
             go.Scatter(
-                x=s, y=values, name=name, mode="lines", line={"color": ink, "width": 2}, hovertemplate="%{y:.3g} um"
+                x=s,
+                y=values,
+                name=name,
+                mode="lines",
+                line={"color": ink, "width": 2},
+                hovertemplate="%{y:.3g} um",
             )
         )
     return figure
@@ -190,9 +204,7 @@ def tolerances_figure(found: Tolerances) -> go.Figure:
     )  # fmt: skip
     part = PERCENT * (np.arange(len(found.accuracy)) + 0.5) / len(found.accuracy)
     shown = [(found.worst_accuracy, "worst pose", INK, 3.0)]
-    shown += [
-        (found.accuracy[:, k], name, colour(k), 1.5) for k, name in enumerate(found.names[:CLOUDS])
-    ]
+    shown += [(found.accuracy[:, k], name, colour(k), 1.5) for k, name in enumerate(found.names[:CLOUDS])]
     for values, name, ink, width in shown:
         figure.add_trace(
             go.Scatter(

@@ -12,6 +12,7 @@ from servotwin.description.display import MM, UM
 from servotwin.design.accuracy.budget import ErrorBudget
 from servotwin.design.accuracy.pose_test import PoseResult
 from servotwin.design.accuracy.predict import Accuracy
+from servotwin.design.accuracy.tolerances import Tolerances
 from servotwin.report.accuracy_figures import (
     clouds_figure,
     drift_figure,
@@ -45,7 +46,9 @@ def write_accuracy(found: Accuracy, folder: str | Path, *, overwrite: bool = Fal
 
 def table_csv(found: Accuracy) -> str:
     """One row for each pose and speed."""
-    rows = ["speed,pose,x_m,y_m,z_m,AP_m,AP_x_m,AP_y_m,AP_z_m,RP_m,AP_a_rad,AP_b_rad,AP_c_rad,RP_a_rad,RP_b_rad,RP_c_rad"]
+    rows = [
+        "speed,pose,x_m,y_m,z_m,AP_m,AP_x_m,AP_y_m,AP_z_m,RP_m,AP_a_rad,AP_b_rad,AP_c_rad,RP_a_rad,RP_b_rad,RP_c_rad"
+    ]
     for result in found.pose:
         for row in result.data()["poses"]:
             numbers = (
@@ -81,7 +84,8 @@ def accuracy_page(found: Accuracy) -> str:
     speeds = ", ".join(f"{PERCENT * result.speed:g} %" for result in found.pose) or "100 %"
     page = Page(
         f"{found.description.name}: accuracy after ISO 9283",
-        f"Predicted on the drive-level simulator with a payload of {found.payload:g} kg at {speeds} of the speed limits. "
+        f"Predicted on the drive-level simulator with a payload of {found.payload:g} kg "
+        f"at {speeds} of the speed limits. "
         f"Robot {found.trial} of the series"
         + (" (geometry as drawn on paper)" if found.trial == 0 else ", drawn from the tolerances of its file")
         + f". Sources that act: {', '.join(name.replace('_', ' ') for name in found.sources)}.",
@@ -94,7 +98,7 @@ def accuracy_page(found: Accuracy) -> str:
     if found.budget is not None:
         _budget_section(page, found.budget)
     if found.tolerances is not None:
-        _tolerance_section(page, found)
+        _tolerance_section(page, found.tolerances)
     return page.html(
         f"ServoTwin {__version__}. A prediction after ISO 9283, not a measurement conforming to it. Numbers are in "
         "accuracy.json, tables in accuracy.csv, every attained pose in attained.csv."
@@ -114,9 +118,7 @@ def _cards(found: Accuracy) -> list[Card]:
         if first.settled:
             mean = np.mean([t for t, _ in first.settled])
             cards.append(Card("Stabilisation", f"{mean:.3f}", "s", f"band {MM * first.band:g} mm"))
-            cards.append(
-                Card("Overshoot", f"{MM * max(o for _, o in first.settled):.4f}", "mm", "at P1")
-            )
+            cards.append(Card("Overshoot", f"{MM * max(o for _, o in first.settled):.4f}", "mm", "at P1"))
     if found.path:
         cards.append(Card("AT", f"{MM * found.path[0].path.accuracy:.3f}", "mm", "path accuracy"))
     if found.drift is not None:
@@ -130,7 +132,9 @@ def _pose_sections(page: Page, found: Accuracy) -> None:
     page.section("Poses", _cube_words(found))
     page.figures([Figure(poses_figure(found), "Accuracy AP and repeatability RP")])
     for result in found.pose:
-        page.section(f"{PERCENT * result.speed:g} % speed, {len(result.attained)} cycles", _distance_words(result))
+        page.section(
+            f"{PERCENT * result.speed:g} % speed, {len(result.attained)} cycles", _distance_words(result)
+        )
         page.table(
             [
                 "pose", "x [mm]", "y [mm]", "z [mm]", "AP [um]", "AP x", "AP y", "AP z", "RP [um]", "AP a [urad]", "b",
@@ -154,8 +158,8 @@ def _cube_words(found: Accuracy) -> str:
         return f"{len(found.poses.names)} poses of a file."
     at = ", ".join(f"{MM * v:.1f}" for v in cube.center)
     return (
-        f"{len(found.poses.names)} poses in a cube of {MM * cube.edge:.1f} mm about ({at}) mm with the orientation of the "
-        "home pose. a, b, c are turns about x, y, z of the base."
+        f"{len(found.poses.names)} poses in a cube of {MM * cube.edge:.1f} mm about ({at}) mm "
+        "with the orientation of the home pose. a, b, c are turns about x, y, z of the base."
     )
 
 
@@ -188,14 +192,20 @@ def _pose_row(result: PoseResult, k: int) -> list[str]:
 
 def _other_sections(page: Page, found: Accuracy) -> None:
     if found.directions:
-        page.section("Approach from several directions", "vAP: largest distance between the means of three approaches.")
+        page.section(
+            "Approach from several directions", "vAP: largest distance between the means of three approaches."
+        )
         page.table(
             ["pose", "vAP [um]", "vAP [urad]"],
-            [[row["name"], f"{UM * row['vAP_m']:.2f}", f"{URAD * row['vAP_rad']:.1f}"] for row in found.directions],
+            [
+                [row["name"], f"{UM * row['vAP_m']:.2f}", f"{URAD * row['vAP_rad']:.1f}"]
+                for row in found.directions
+            ],
         )
     if found.drift is not None:
         page.section(
-            "Drift", f"dAP {UM * found.drift['dAP_m']:.3g} um, dRP {UM * found.drift['dRP_m']:.3g} um from cold."
+            "Drift",
+            f"dAP {UM * found.drift['dAP_m']:.3g} um, dRP {UM * found.drift['dRP_m']:.3g} um from cold.",
         )
         page.figures([Figure(drift_figure(found.drift), "AP and RP while the robot warms up")])
     for result in found.path:
@@ -210,11 +220,14 @@ def _other_sections(page: Page, found: Accuracy) -> None:
         c = found.corner
         page.section(
             "Corner",
-            f"Straight from P2 over P3 to P4 with a blend of {MM * c['blend_m']:g} mm: round-off CR {MM * c['CR_m']:.3f} mm "
+            f"Straight from P2 over P3 to P4 with a blend of {MM * c['blend_m']:g} mm: "
+            f"round-off CR {MM * c['CR_m']:.3f} mm "
             f"(commanded {MM * c['commanded_CR_m']:.3f} mm), overshoot CO {MM * c['CO_m']:.4f} mm.",
         )
     if found.posing_time:
-        page.section("Posing time", f"Until the tool stays within {MM * found.settings.band:g} mm, from P1 towards P2.")
+        page.section(
+            "Posing time", f"Until the tool stays within {MM * found.settings.band:g} mm, from P1 towards P2."
+        )
         page.table(
             ["distance [mm]", "time [s]", "of the command alone [s]"],
             [
@@ -224,7 +237,9 @@ def _other_sections(page: Page, found: Accuracy) -> None:
             text_columns=0,
         )
     if found.compliance:
-        page.section("Static compliance", f"Under a force of {found.settings.force:g} N at P1, the controller on.")
+        page.section(
+            "Static compliance", f"Under a force of {found.settings.force:g} N at P1, the controller on."
+        )
         page.table(
             ["direction", "x [um/N]", "y [um/N]", "z [um/N]"],
             [[row["direction"], *(f"{UM * v:.4f}" for v in row["m_per_N"])] for row in found.compliance],
@@ -236,8 +251,9 @@ def _budget_section(page: Page, budget: ErrorBudget) -> None:
     page.section(
         "Error budget",
         f"Variances of the sources add up to that of the attained positions, ({UM * rms:.3g} um)^2, to "
-        f"{PERCENT * budget.closure:.2g} %; standard deviations and RP do not add. A source that takes spread away, such "
-        f"as friction that damps, has a negative share. Mean of {budget.orders} orders of switching sources on, "
+        f"{PERCENT * budget.closure:.2g} %; standard deviations and RP do not add. "
+        "A source that takes spread away, such as friction that damps, has a negative share. "
+        f"Mean of {budget.orders} orders of switching sources on, "
         f"{budget.cycles} cycles each; whiskers: least and largest over the orders.",
     )
     page.figures(
@@ -268,12 +284,12 @@ def _share(value: float, total: float) -> str:
     return "0.0" if text == "-0.0" else text
 
 
-def _tolerance_section(page: Page, found: Accuracy) -> None:
-    drawn = found.tolerances
+def _tolerance_section(page: Page, drawn: Tolerances) -> None:
     worst = drawn.percentiles(drawn.worst_accuracy)
     page.section(
         "Robots of a series",
-        f"{len(drawn.accuracy)} robots drawn from the tolerances of the geometry. AP at the worst pose: half of them below "
+        f"{len(drawn.accuracy)} robots drawn from the tolerances of the geometry. "
+        "AP at the worst pose: half of them below "
         f"{UM * worst['p50']:.4g} um, 95 % below {UM * worst['p95']:.4g} um.",
     )
     page.figures([Figure(tolerances_figure(drawn), "AP over the robots of a series")])

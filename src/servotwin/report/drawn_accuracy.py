@@ -64,7 +64,7 @@ def iso9283(
     pose, directions, drift, path, corner, posing-time, compliance. Poses are P1 to P5 of the largest ``cube`` in reach,
     or of the given one (x, y, z of its centre and its edge [m]), ``random`` ones within it, or those of a CSV file
     ``poses``. ``off``: error sources that do not act; ``trial``: which robot of the series, 0 for the geometry of the
-    file. ``budget``: pairs of orders of the error budget, of ``budget_cycles`` cycles each; ``monte_carlo``: robots that
+    file. ``budget``: pairs of orders of the error budget, ``budget_cycles`` cycles each; ``monte_carlo``: robots that
     are drawn from the tolerances. ``settings``: what the standard leaves open. ``workers``: processes, default one for
     each core; ``cluster``: address of a Dask scheduler instead, with ``tls`` (authority, certificate, key) files. The
     numbers do not depend on either. ``progress`` is told a word and the part that is done.

@@ -148,7 +148,9 @@ class BudgetTest:
             if moving not in found:
                 off = (*self.test.machine.off, *(n for n in (*self.sources, *KINEMATIC) if n not in moving))
                 found[moving] = replace(
-                    self.test, machine=replace(self.test.machine, off=tuple(dict.fromkeys(off))), settling=False
+                    self.test,
+                    machine=replace(self.test.machine, off=tuple(dict.fromkeys(off))),
+                    settling=False,
                 )
         return found
 
@@ -164,7 +166,8 @@ class BudgetTest:
             for k, (moving, test) in enumerate(self._moving().items())
         }
         truths = {
-            still: self._kinematics(still) for still in {on & frozenset(KINEMATIC) for on in subsets(self.orders)}
+            still: self._kinematics(still)
+            for still in {on & frozenset(KINEMATIC) for on in subsets(self.orders)}
         }
         spread, moment = {}, {}
         for on in subsets(self.orders):

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from servotwin.description.compose import resolve
 from servotwin.description.as_built import as_built
+from servotwin.description.compose import resolve
 from servotwin.description.error_sources import base_compliance, with_error_sources, without
 from servotwin.description.load import description_from
 from servotwin.description.nodes import parse_yaml
@@ -78,7 +78,13 @@ class DriveRun:
         legs = tuple(Leg(**{**leg, "through": tuple(leg["through"])}) for leg in data["legs"])
         joints = tuple(tuple(row) for row in data["joints"])
         return cls(
-            **{**data, "legs": legs, "joints": joints, "off": tuple(data["off"]), "force": tuple(data["force"])}
+            **{
+                **data,
+                "legs": legs,
+                "joints": joints,
+                "off": tuple(data["off"]),
+                "force": tuple(data["force"]),
+            }
         )
 
 
@@ -112,9 +118,7 @@ def truth_of(
     section = known.error_sources
     if elapsed is not None and section is not None and section.thermal is not None:
         thermal = section.thermal.model_copy(update={"elapsed": elapsed})
-        known = known.model_copy(
-            update={"error_sources": section.model_copy(update={"thermal": thermal})}
-        )
+        known = known.model_copy(update={"error_sources": section.model_copy(update={"thermal": thermal})})
     return known, as_built(known)
 
 
@@ -168,7 +172,9 @@ def _scenario(run: DriveRun, known: RobotDescription, truth: RobotDescription) -
 
     environment = Environment()
     if run.force:
-        environment = Environment(forces=(Force(kind="wrench", force=tuple(run.force)),))
+        environment = Environment(
+            forces=(Force(kind="wrench", force=(run.force[0], run.force[1], run.force[2])),)
+        )
     return Scenario(
         name=known.name, title=known.title or known.name, robot=known.name, set={}, plant_set={},
         start=dict(zip(known.joint_names, run.joints[run.start], strict=True)), moves=(), repeat=1, solver=Solver(),

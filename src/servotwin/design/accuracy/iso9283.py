@@ -79,7 +79,7 @@ def orientation_accuracy(R: Array, R_c: Array) -> Array:
 
     .. math:: AP_{abc} = \log(\bar R R_c^T)                                           (eq:orientation-accuracy)
     """
-    return rotation_vectors((mean_rotation(R) @ R_c.T)[None])[0]  # eq:orientation-accuracy
+    return np.asarray(rotation_vectors((mean_rotation(R) @ R_c.T)[None])[0])  # eq:orientation-accuracy
 
 
 def orientation_repeatability(R: Array) -> Array:

@@ -16,9 +16,9 @@ from servotwin.design.accuracy.iso9283 import (
     drift,
     multidirectional_turn,
     multidirectional_variation,
+    posing_time,
     position_accuracy,
     position_repeatability,
-    posing_time,
 )
 from servotwin.design.accuracy.iso9283_path import (
     Cornering,
@@ -75,7 +75,10 @@ def _with_more(robot: Robot, poses: MeasuredPoses, more: Sequence[Array]) -> Mea
     ]
     names = (*poses.names, *(f"Q{k}" for k in range(len(more))))
     return replace(
-        poses, names=names, poses=np.concatenate([poses.poses, more]), joints=np.concatenate([poses.joints, joints])
+        poses,
+        names=names,
+        poses=np.concatenate([poses.poses, more]),
+        joints=np.concatenate([poses.joints, joints]),
     )
 
 
@@ -335,7 +338,9 @@ class ComplianceTest:
         forces = [(), *(self.settings.force * axis for axis in FORCE_AXES)]
         legs = (Leg(0, 1.0, 0.1, ""), Leg(0, 1.0, self.settings.rest))
         return [
-            self.machine.run(self.poses, legs, start=0, seed=unit_seed(self.seed, 600), force=tuple(map(float, force)))
+            self.machine.run(
+                self.poses, legs, start=0, seed=unit_seed(self.seed, 600), force=tuple(map(float, force))
+            )
             for force in forces
         ]
 
@@ -346,5 +351,3 @@ class ComplianceTest:
             {"direction": name, "m_per_N": ((p - places[0]) / self.settings.force).tolist()}
             for name, p in zip(("+x", "+y", "+z", "-x", "-y", "-z"), places[1:], strict=True)
         ]
-
-

@@ -27,13 +27,14 @@ def parse_poses(path: str | Path) -> tuple[tuple[str, ...], Array]:
     """Names and poses (m, 4, 4); InputError with file, line and column for what is not accepted."""
     text, file = read_text(path, TABLE), one_line(path, 200)
     try:
-        rows = [row for row in csv.reader(io.StringIO(text), strict=True)]
+        rows = list(csv.reader(io.StringIO(text), strict=True))
     except csv.Error as error:
         raise InputError(f"not a CSV table: {one_line(str(error), 100)}", file=file) from None
     if not rows:
         raise InputError(f"is empty; expected the columns {EXPECTED}", file=file)
     columns = _columns([cell.strip() for cell in rows[0]], file)
-    names, poses = [], []
+    names: list[str] = []
+    poses: list[Array] = []
     for line, row in enumerate(rows[1:], 2):
         if not any(cell.strip() for cell in row):
             continue

@@ -60,6 +60,15 @@ def unit_seed(seed: int, *place: int) -> int:
     return int(np.random.SeedSequence([seed, *place]).generate_state(1)[0] >> 1)
 
 
+def check_cycles(name: str, cycles: int) -> None:
+    """Refuse a number of cycles that has no spread, or that nobody waits for."""
+    if not LEAST_CYCLES <= cycles <= MOST_CYCLES:
+        raise InputError(
+            f"{cycles}; expected {LEAST_CYCLES} to {MOST_CYCLES} (ISO 9283: 30): one cycle has no spread",
+            field=name,
+        )
+
+
 @dataclass(frozen=True)
 class PoseTest:
     """Cycles through all poses, last to first, at one speed (part of the limits); seeds differ by ``number``."""
@@ -74,11 +83,7 @@ class PoseTest:
     settling: bool = True
 
     def __post_init__(self) -> None:
-        if not LEAST_CYCLES <= self.cycles <= MOST_CYCLES:
-            raise InputError(
-                f"{self.cycles}; expected {LEAST_CYCLES} to {MOST_CYCLES} (ISO 9283: 30): one cycle has no spread",
-                field="cycles",
-            )
+        check_cycles("cycles", self.cycles)
 
     def runs(self) -> list[DriveRun]:
         """The units of work."""
@@ -92,9 +97,7 @@ class PoseTest:
                     Leg(i, self.speed, self.rest, keep="path" if looked and i == 0 else "pose") for i in order
                 ]
             units.append(
-                self.machine.run(
-                    self.poses, legs, start=1, seed=unit_seed(self.seed, self.number, k)
-                )
+                self.machine.run(self.poses, legs, start=1, seed=unit_seed(self.seed, self.number, k))
             )
         return units
 
@@ -164,9 +167,7 @@ class PoseResult:
     def orientation_accuracy(self) -> Array:
         """Turns (m, 3) [rad] about x, y, z of the base."""
         R = self.attained[..., :3, :3]
-        return np.stack(
-            [orientation_accuracy(R[:, k], X[:3, :3]) for k, X in enumerate(self.poses.poses)]
-        )
+        return np.stack([orientation_accuracy(R[:, k], X[:3, :3]) for k, X in enumerate(self.poses.poses)])
 
     @property
     def orientation_repeatability(self) -> Array:

@@ -24,7 +24,7 @@ from servotwin.design.accuracy.other_tests import (
     PosingTest,
     Settings,
 )
-from servotwin.design.accuracy.pose_test import Machine, PoseResult, PoseTest
+from servotwin.design.accuracy.pose_test import Machine, PoseResult, PoseTest, check_cycles
 from servotwin.design.accuracy.poses import (
     MeasuredPoses,
     cube_poses,
@@ -33,6 +33,7 @@ from servotwin.design.accuracy.poses import (
     random_poses,
     read_poses,
 )
+from servotwin.design.accuracy.tolerances import Tolerances, check_tolerances, vary
 from servotwin.design.studies.workers import Workers, carry_out
 from servotwin.errors import InputError
 from servotwin.robot.complete_model import robot_of
@@ -63,7 +64,7 @@ class Accuracy:
     posing_time: tuple[dict[str, float], ...] = ()
     compliance: tuple[dict[str, Any], ...] = ()
     budget: ErrorBudget | None = None
-    tolerances: Any = None
+    tolerances: Tolerances | None = None
     notes: tuple[str, ...] = ()
 
     def data(self) -> dict[str, Any]:
@@ -116,10 +117,10 @@ class Question:
             raise InputError("expected speeds above 0 and up to 100 %", field="speed")
         if self.payload is not None and not (math.isfinite(self.payload) and self.payload >= 0.0):
             raise InputError(f"{self.payload:g} kg; expected at least 0 kg", field="payload")
+        check_cycles("cycles", self.cycles)
+        check_cycles("budget_cycles", self.budget_cycles)
         if not 0.0 < self.settings.rest <= 60.0:
-            raise InputError(
-                f"{self.settings.rest:g} s; expected more than 0 s and up to 60 s", field="rest"
-            )
+            raise InputError(f"{self.settings.rest:g} s; expected more than 0 s and up to 60 s", field="rest")
         if not 0.0 < self.settings.band <= 0.1:
             raise InputError(f"{self.settings.band:g} m; expected more than 0 and up to 0.1 m", field="band")
         if self.random is not None and self.poses is not None:
@@ -141,6 +142,8 @@ def predict(
     description, payload = loaded_robot(robot, question.payload, overrides)
     without(description, question.off)  # a name that is unknown is refused before anything is computed
     model = robot_of(description)
+    if question.monte_carlo:
+        check_tolerances(description, question.monte_carlo, question.off)
     tell("finding poses", 0.0)
     poses = _poses(description, model, question, tell)
     text = yaml_text(description)
@@ -165,9 +168,9 @@ def predict(
         settings=question.settings, sources=_sources(description, question), notes=tuple(notes), **outcome,
     )  # fmt: skip
     if question.monte_carlo:
-        from servotwin.design.accuracy.tolerances import vary
-
-        drawn = vary(answer.pose[0], machine, question.monte_carlo, shared, lambda part: tell("drawing robots", part))
+        drawn = vary(
+            answer.pose[0], machine, question.monte_carlo, shared, lambda part: tell("drawing robots", part)
+        )
         answer = replace(answer, tolerances=drawn)
     return answer
 
@@ -178,7 +181,9 @@ def loaded_robot(
     """The description with its payload [kg]: the given one, or the largest that the file allows, or the file's."""
     if isinstance(robot, RobotDescription):
         if overrides or payload is not None:
-            raise InputError("a description does not change; expected a name or path with changes and payload")
+            raise InputError(
+                "a description does not change; expected a name or path with changes and payload"
+            )
         return robot, 0.0 if robot.payload is None else float(robot.payload.mass)
     changes = dict(overrides or {})
     stated = read_description(robot, changes).payload

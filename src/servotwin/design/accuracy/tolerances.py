@@ -7,7 +7,7 @@ no further run of the drives. Trial k has the deviations that a run with ``trial
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,24 +62,29 @@ class Tolerances:
         }  # fmt: skip
 
 
+def check_tolerances(description: RobotDescription, trials: int, off: Sequence[str]) -> None:
+    """Refuse to draw robots where nothing is there to draw from."""
+    if not 2 <= trials <= MOST:
+        raise InputError(f"{trials}; expected 2 to {MOST} robots", field="monte_carlo")
+    section = error_sources(description)
+    if section.geometry is None or "geometry" in (*section.off, *off):
+        raise InputError(
+            "the robot file states no tolerances that are on; expected error_sources.geometry",
+            field="monte_carlo",
+        )
+
+
 def vary(
     result: PoseResult, machine: Machine, trials: int, workers: Workers, progress: Callable[[float], None]
 ) -> Tolerances:
     """AP and RP of ``trials`` robots, drawn from the tolerances of the file, for the motion of one pose test."""
-    from servotwin.design.accuracy.drive_runs import described
-
-    if not 2 <= trials <= MOST:
-        raise InputError(f"{trials}; expected 2 to {MOST} robots", field="monte_carlo")
-    if error_sources(described(machine.robot)).geometry is None or "geometry" in machine.off:
-        raise InputError(
-            "the robot file states no tolerances that are on; expected error_sources.geometry", field="monte_carlo"
-        )
     common = {
         "robot": machine.robot, "off": list(machine.off), "seed": machine.trial_seed, "elapsed": machine.elapsed,
         "states": result.states.tolist(), "commanded": result.poses.poses[:, :3, 3].tolist(),
     }  # fmt: skip
     tasks = [
-        {**common, "first": first, "last": min(first + UNIT, trials + 1)} for first in range(1, trials + 1, UNIT)
+        {**common, "first": first, "last": min(first + UNIT, trials + 1)}
+        for first in range(1, trials + 1, UNIT)
     ]
     rows = carry_out(draw, tasks, workers, progress)
     found = np.concatenate([np.asarray(part) for part in rows])

@@ -127,15 +127,21 @@ def carry_out(
     return found
 
 
-def _gathered(client: Any, function: Function, tasks: Sequence[Task], show: Progress) -> list[Any]:
-    from distributed import as_completed
+def _distributed() -> Any:
+    """The library, most of whose functions state no types."""
+    import distributed
 
+    return distributed
+
+
+def _gathered(client: Any, function: Function, tasks: Sequence[Task], show: Progress) -> list[Any]:
+    library = _distributed()
     futures = [client.submit(function, dict(task), pure=False) for task in tasks]
     places = {future.key: k for k, future in enumerate(futures)}
     results: list[Any] = [None] * len(tasks)
     show(0.0)
     try:
-        for done, future in enumerate(as_completed(futures), 1):
+        for done, future in enumerate(library.as_completed(futures), 1):
             results[places[future.key]] = future.result()
             show(done / len(tasks))
     except ServotwinError:
@@ -151,41 +157,47 @@ def _gathered(client: Any, function: Function, tasks: Sequence[Task], show: Prog
 def _client(workers: Workers, tasks: int) -> Iterator[Any]:
     """A client of the cluster, or of processes that are started here and ended after the block."""
     import dask
-    from distributed import Client, Security
 
+    library = _distributed()
     with ExitStack() as stack:
         stack.enter_context(dask.config.set({"distributed.scheduler.http.routes": []}))
         if workers.cluster is None:
             cluster = stack.enter_context(local_cluster(workers.processes(tasks)))
-            client = Client(cluster)
+            client = library.Client(cluster)
         else:
-            security = Security()
+            security = library.Security()
             if workers.ca_file is not None:
-                security = Security(
+                security = library.Security(
                     tls_ca_file=workers.ca_file, tls_client_cert=workers.certificate,
                     tls_client_key=workers.key, require_encryption=True,
                 )  # fmt: skip
-            if workers.cluster.startswith("tls://") and security.get_connection_args("client")["ssl_context"] is None:
+            if (
+                workers.cluster.startswith("tls://")
+                and security.get_connection_args("client")["ssl_context"] is None
+            ):
                 raise InputError(
                     "expected the files of its authority, certificate and key (--tls-ca, --tls-cert, --tls-key)",
                     field="cluster",
                 )
             try:
-                client = Client(workers.cluster, security=security, timeout=PATIENCE, set_as_default=False)
-            except Exception as error:
+                client = library.Client(
+                    workers.cluster, security=security, timeout=PATIENCE, set_as_default=False
+                )
+            except Exception as error:  # noqa: BLE001 -- whatever it is, nobody answers there
                 why = " ".join(str(error).split())[:120]
                 raise InputError(
-                    f"no Dask scheduler answers at {workers.cluster}: {type(error).__name__}: {why}", field="cluster"
+                    f"no Dask scheduler answers at {workers.cluster}: {type(error).__name__}: {why}",
+                    field="cluster",
                 ) from None
         yield stack.enter_context(client)
 
 
 def local_cluster(count: int) -> Any:
     """A scheduler in this process and ``count`` isolated worker processes of one thread each."""
-    from distributed import Scheduler, Security, SpecCluster
     from distributed.deploy.subprocess import SubprocessWorker
 
-    security = Security.temporary()
+    library = _distributed()
+    security = library.Security.temporary()
     secrets = {
         "CA_FILE": security.tls_ca_file,
         "WORKER__CERT": security.tls_worker_cert,
@@ -200,7 +212,7 @@ def local_cluster(count: int) -> Any:
         "DASK_DISTRIBUTED__WORKER__HTTP__ROUTES": "[]",
     }
 
-    class IsolatedWorker(SubprocessWorker):  # type: ignore[misc]
+    class IsolatedWorker(SubprocessWorker):
         """A worker that starts as all processes of the package do."""
 
         async def _start(self) -> None:
@@ -212,11 +224,12 @@ def local_cluster(count: int) -> Any:
             "memory_limit": 0,
         }
     }  # fmt: skip
-    return SpecCluster(
+    return library.SpecCluster(
         workers={k: {"cls": IsolatedWorker, "options": options} for k in range(count)},
         scheduler={
-            "cls": Scheduler,
-            "options": {"protocol": "tls://", "host": "127.0.0.1", "port": 0, "dashboard": False, "dashboard_address": QUIET,
+            "cls": library.Scheduler,
+            "options": {"protocol": "tls://", "host": "127.0.0.1", "port": 0, "dashboard": False,
+                        "dashboard_address": QUIET,
                         "security": security},
         },
         security=security,

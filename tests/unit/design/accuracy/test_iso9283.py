@@ -19,9 +19,9 @@ from servotwin.design.accuracy.iso9283 import (
     orientation_accuracy,
     orientation_repeatability,
     overshoot,
+    posing_time,
     position_accuracy,
     position_repeatability,
-    posing_time,
     stabilisation_time,
 )
 from servotwin.design.accuracy.iso9283_path import (
@@ -86,9 +86,7 @@ def test_orientation_accuracy_and_repeatability_give_back_turns_about_one_axis()
     base = Rotation.from_euler("xyz", [0.4, -0.3, 2.9])
     R = (Rotation.from_rotvec(angles[:, None] * [0.0, 0.0, 1.0]) * base).as_matrix()
     np.testing.assert_allclose(orientation_accuracy(R, base.as_matrix()), [0.0, 0.0, 2.5e-3], atol=1e-14)
-    np.testing.assert_allclose(
-        orientation_repeatability(R), [0.0, 0.0, 3.0 * angles.std(ddof=1)], atol=1e-14
-    )
+    np.testing.assert_allclose(orientation_repeatability(R), [0.0, 0.0, 3.0 * angles.std(ddof=1)], atol=1e-14)
 
 
 def test_multidirectional_variation_is_the_largest_distance_of_means() -> None:

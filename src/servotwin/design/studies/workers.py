@@ -92,7 +92,10 @@ class Workers:
 
 def dask_is_there() -> bool:
     """Whether the libraries of the extra ``studies`` are installed."""
-    return all(find_spec(name) is not None for name in LIBRARIES)
+    try:
+        return all(find_spec(name) is not None for name in LIBRARIES)
+    except ValueError:  # a module that was put aside by hand
+        return False
 
 
 def carry_out(

@@ -477,6 +477,13 @@ def read_frames(folder: Path) -> object:
     return read_all((folder / "frames.bin").read_bytes())
 
 
+def read_poses(folder: Path) -> object:
+    """A table of poses."""
+    from servotwin.design.accuracy.pose_table import parse_poses
+
+    return parse_poses(folder / "poses.csv")
+
+
 DECODERS: dict[str, Decoder] = {
     "frames": Decoder(make_frames, read_frames, 2),
     "folder": Decoder(make_folder, read_folder),
@@ -503,6 +510,7 @@ DECODERS: dict[str, Decoder] = {
         read_result,
         2,
     ),
+    "poses": Decoder(lambda rng: {"poses.csv": tables.mutated_poses(rng)}, read_poses),
     "quantities": Decoder(make_quantities, read_quantities),
     "state": Decoder(make_state, read_state),
 }

@@ -42,6 +42,33 @@ def mutated_csv(rng: Random) -> bytes:
     return encoded(rng, changed_text(rng, text) if rng.random() < 0.3 else text)
 
 
+POSE_COLUMNS = (
+    "x_mm", "y_mm", "z_mm", "x_m", "roll_deg", "pitch_rad", "yaw_deg", "name", "x", "x_in", "_mm", "", "roll_mm", "x_mm"
+)  # fmt: skip
+
+
+def mutated_poses(rng: Random) -> bytes:
+    """A table of poses with mutated names, cells and rows."""
+    names = [
+        "x_mm",
+        "y_mm",
+        "z_mm",
+        *rng.sample(("roll_deg", "pitch_deg", "yaw_deg", "name"), rng.randint(0, 4)),
+    ]
+    rows = [[f"{rng.gauss(0, 300):.3f}" for _ in names] for _ in range(rng.choice((0, 1, 2, 5, 30, 1100)))]
+    for _ in range(rng.choice((0, 0, 1, 2, 5))):
+        if rng.random() < 0.4:
+            names[rng.randrange(len(names))] = rng.choice((*POSE_COLUMNS, *TEXTS))
+        elif rows:
+            row = rng.choice(rows)
+            if row and rng.random() < 0.8:
+                row[rng.randrange(len(row))] = rng.choice(("", "NaN", "1,5", nasty(rng), rng.choice(NUMBERS)))
+            else:
+                row.extend(["1"] * rng.choice((1, 2000)))
+    text = rng.choice(("\n", "\r\n")).join(",".join(row) for row in [names, *rows]) + "\n"
+    return encoded(rng, changed_text(rng, text) if rng.random() < 0.3 else text)
+
+
 FIELDS = (
     "rated_torque [N*m]", "rated_current [Arms]", "torque_constant [N*m/Arms]", "mass [kg]", "kind", "pole_pairs",
     "continuous.points [rpm, N*m]", "thermal.time_constant [min]", "conventions.current", "conventions", "thermal", "[",

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from servotwin.motion.optimal.optimise import optimise_motion
     from servotwin.motion.optimal.result import OptimalMotion
     from servotwin.motion.optimal.task import Region
+    from servotwin.report.drawn_accuracy import DrawnAccuracy, iso9283
     from servotwin.report.drawn_sizing import DrawnSizing, size
     from servotwin.report.drawn_workspace import DrawnWorkspace, workspace
     from servotwin.robot.complete_model import state_space
@@ -67,6 +68,7 @@ __all__ = [
     "Actuator",
     "Catalogue",
     "CompiledLaw",
+    "DrawnAccuracy",
     "DrawnSizing",
     "DrawnWorkspace",
     "GearSheet",
@@ -110,6 +112,7 @@ __all__ = [
     "export_list",
     "hydraulic_model",
     "import_list",
+    "iso9283",
     "line_test",
     "load_robot",
     "optimise_motion",
@@ -166,6 +169,8 @@ _HOMES = {
     "StateFeedbackDesign": "servotwin.control.servo.state_feedback_design",
     "compare_laws": "servotwin.design.law_comparison",
     "design_state_feedback": "servotwin.control.servo.state_feedback_design",
+    "DrawnAccuracy": "servotwin.report.drawn_accuracy",
+    "iso9283": "servotwin.report.drawn_accuracy",
     "DrawnSizing": "servotwin.report.drawn_sizing",
     "size": "servotwin.report.drawn_sizing",
     "ModelStudy": "servotwin.design.model_study",

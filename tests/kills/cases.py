@@ -20,6 +20,7 @@ RESULT_FILES = (
     *("linetest.html", "linetest.json"),
     *("statics.html", "statics.json", "workspace.html", "workspace.json", "boundary.csv", "map.csv"),
     *("sizing.html", "sizing.json", "sizing.csv"),
+    *("accuracy.html", "accuracy.json", "accuracy.csv", "attained.csv"),
 )
 POINTS = """\
 # the cell on the left
@@ -145,6 +146,13 @@ def notes_here(place: Path) -> None:
 def taught(place: Path) -> None:
     (place / "pick.points.yaml").write_text(POINTS, encoding="utf-8")
     (place / "pick.job").write_text(JOBS[0], encoding="utf-8")
+
+
+def two_poses(place: Path) -> None:
+    notes(place)
+    (place / "poses.csv").write_text(
+        "x_mm,y_mm,z_mm,yaw_deg\n400,0,-50,90\n380,40,-60,90\n", encoding="utf-8"
+    )
 
 
 def listed(place: Path) -> None:
@@ -284,6 +292,27 @@ CASES = [
         lambda k: ["workspace", "gsis-scara", "--out", "out", OVER, "--tolerance", f"{1 + k} mm"],
         whole_result,
         notes,
+    ),
+    Case(
+        "iso9283",
+        lambda k: [
+            *(
+                "iso9283",
+                "gsis-scara",
+                "--poses",
+                "poses.csv",
+                "--cycles",
+                "2",
+                "--workers",
+                "1",
+                "--out",
+                "out",
+                OVER,
+            ),
+            *("--rest", "0.1 s", "--off", "torsion,hysteresis,transmission_error", "--seed", str(k + 1)),
+        ],
+        whole_result,
+        two_poses,
     ),
     Case(
         "size",

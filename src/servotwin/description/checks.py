@@ -69,7 +69,7 @@ def check_axis(axis: Axis) -> None:
 
 def _check_motion(axis: Axis) -> None:
     if axis.fixed:
-        for name in ("limits", "friction", "gear", "motor", "brake", "encoder"):
+        for name in ("deviation", "limits", "friction", "gear", "motor", "brake", "encoder"):
             if name in axis.model_fields_set and getattr(axis, name) is not None:
                 raise problem(f"a fixed joint has no {name}; remove it or choose another type", name)
     if axis.type == "continuous" and axis.limits.position is not None:
@@ -304,11 +304,26 @@ def check_robot(robot: RobotDescription) -> None:
     _check_mounts(robot)
     _check_electronics(robot)
     _check_home(robot)
+    _check_deviations(robot)
     if robot.tool is not None and robot.tool.parent is not None:
         known_axis(robot.tool.parent, robot.axes, "tool.parent")
     if robot.inertia_check == "error":
         for path, trouble in inertia_problems(robot):
             raise problem(f"{trouble}; expected those of a real body, or inertia_check: warn", path)
+
+
+def _check_deviations(robot: RobotDescription) -> None:
+    """Offsets and scales belong to joints that have a position of their own; names of places are unique."""
+    for place, part in ((BASE, robot.base), (TOOL, robot.tool)):
+        if place in robot.axes and part is not None and part.deviation is not None:
+            raise problem(f"there is an axis {quoted(place)} too; rename it", f"{place}.deviation")
+    for name, axis in robot.axes.items():
+        if axis.deviation is None or name in robot.joint_names:
+            continue
+        for field in ("offset", "scale"):
+            if getattr(axis.deviation, field):
+                text = f"{quoted(name)} follows other joints; expected a rotation about z, which displaces it alone"
+                raise problem(text, f"axes.{name}.deviation.{field}")
 
 
 def _check_parents(robot: RobotDescription) -> None:

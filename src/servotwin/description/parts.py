@@ -24,6 +24,9 @@ Angles = Annotated[Vector, Measure("rad", size=3)]
 Radius = Annotated[float | None, Measure("m", minimum=0.0)]
 Moment = Annotated[float, Measure("kg*m^2")]
 ZERO: Vector = (0.0, 0.0, 0.0)
+LARGE = 0.2  # rad, m: a displacement beyond makes another robot
+SMALL_SHIFT = Measure("m", size=3, minimum=-LARGE, maximum=LARGE)
+SMALL_TURN = Measure("rad", size=3, minimum=-LARGE, maximum=LARGE)
 
 
 class Placement(Part):
@@ -31,6 +34,27 @@ class Placement(Part):
 
     xyz: Position = Field(default=ZERO, description="position of the frame's origin")
     rpy: Angles = Field(default=ZERO, description="roll, pitch, yaw: R = Rz(yaw) Ry(pitch) Rx(roll)")
+
+
+class Deviation(Part):
+    """How a placement, as built, deviates from what is drawn: displaced in the frame that is placed."""
+
+    position: Annotated[Vector, SMALL_SHIFT] = Field(default=ZERO, description="shift of the frame's origin")
+    rotation: Annotated[Vector, SMALL_TURN] = Field(
+        default=ZERO, description="rotation vector: direction of the axis, length of the angle"
+    )
+
+
+class JointDeviation(Deviation):
+    """Deviation of a joint, in the joint frame with z on its axis, and of its position sensor."""
+
+    offset: Annotated[float, Measure("rad", linear="m", minimum=-LARGE, maximum=LARGE)] = Field(
+        default=0.0, description="position of the joint when its sensor says zero"
+    )
+    scale: Annotated[float, Measure("", minimum=-LARGE, maximum=LARGE)] = Field(
+        default=0.0,
+        description="relative error of the travel: the joint moves (1 + scale) times what is said",
+    )
 
 
 class DenavitHartenberg(Part):
@@ -141,6 +165,9 @@ class Base(Part):
     center: Position = Field(default=ZERO, description="mass centre")
     inertia: Inertia | None = Field(default=None, description="moments of inertia; default a point mass")
     shapes: tuple[Shape, ...] = Field(default=(), description="what it looks like, for pictures")
+    deviation: Deviation | None = Field(
+        default=None, description="how all that stands on the base is displaced in the base frame"
+    )
 
 
 class Link(Part):

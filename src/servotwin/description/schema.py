@@ -14,6 +14,8 @@ from pydantic import Field, PrivateAttr, ValidationInfo, field_validator, model_
 from servotwin.description import checks
 from servotwin.description.controller_parts import Controller
 from servotwin.description.drive_parts import Brake, Encoder, Friction, Gear, Limits, Motor, ToolLimits
+from servotwin.description.error_checks import check_error_sources, read_error_sources
+from servotwin.description.error_parts import ErrorSources
 from servotwin.description.fields import Choice, Measure, Part, Reader, Whole, Words, problem, read_parts
 from servotwin.description.hydraulic_parts import Hydraulics
 from servotwin.description.nodes import Node, Origin, one_line
@@ -21,9 +23,11 @@ from servotwin.description.parts import (
     ZERO,
     Base,
     DenavitHartenberg,
+    Deviation,
     FrameAxis,
     Gyration,
     Inertia,
+    JointDeviation,
     Link,
     Name,
     OptionalName,
@@ -43,11 +47,14 @@ __all__ = [
     "Controller",
     "Coupling",
     "DenavitHartenberg",
+    "Deviation",
     "Encoder",
+    "ErrorSources",
     "Friction",
     "Gear",
     "Gyration",
     "Inertia",
+    "JointDeviation",
     "Limits",
     "Link",
     "Loop",
@@ -93,6 +100,9 @@ class Axis(Part):
     axis: Annotated[Vector | None, Measure("", size=3)] = Field(
         default=None, description="direction of the joint in the joint frame, any length; default z"
     )
+    deviation: JointDeviation | None = Field(
+        default=None, description="how the joint, as built, deviates from its placement"
+    )
     limits: Limits = Field(default_factory=Limits, description="joint limits")
     link: Link = Field(default_factory=Link, description="the body this joint moves; massless if absent")
     friction: Friction | None = Field(default=None, description="friction of the joint, on its own side")
@@ -116,6 +126,11 @@ class Axis(Part):
     def _read_limits(cls, raw: object, info: ValidationInfo) -> object:
         return read_parts(Limits, raw, info.data.get("type") == "prismatic")
 
+    @field_validator("deviation", mode="before")
+    @classmethod
+    def _read_deviation(cls, raw: object, info: ValidationInfo) -> object:
+        return read_parts(JointDeviation, raw, info.data.get("type") == "prismatic")
+
     @field_validator("gear", mode="before")
     @classmethod
     def _read_gear(cls, raw: object, info: ValidationInfo) -> object:
@@ -137,6 +152,9 @@ class Tool(Placement):
 
     parent: OptionalName = Field(default=None, description="axis that carries the tool; default the last one")
     limits: ToolLimits = Field(default_factory=ToolLimits, description="limits of the tool point")
+    deviation: Deviation | None = Field(
+        default=None, description="how the tool frame, as built, deviates from its placement"
+    )
 
 
 class Payload(Part):
@@ -210,6 +228,9 @@ class LoopFrame(Placement):
     """One side of a cut joint, in the link frame of an axis or in the base."""
 
     link: Name = Field(description="axis whose link carries the frame, or base")
+    deviation: Deviation | None = Field(
+        default=None, description="how the frame, as built, deviates from its placement"
+    )
 
 
 class Loop(Part):
@@ -293,6 +314,9 @@ class RobotDescription(Part):
     power: Power | None = Field(default=None, description="supply, intermediate circuit and bridges")
     hydraulics: Hydraulics | None = Field(default=None, description="supply of the hydraulic axes")
     controller: Controller | None = Field(default=None, description="sampling periods, loops and converters")
+    error_sources: ErrorSources | None = Field(
+        default=None, description="what makes the robot as it is differ from what its controller knows"
+    )
     kinematics: Annotated[str | None, Choice(("scara", "palletizer", "delta", "spherical-wrist"))] = Field(
         default=None, description="family with a closed-form inverse kinematics"
     )
@@ -343,9 +367,15 @@ class RobotDescription(Part):
     def _read_home(cls, raw: object, info: ValidationInfo) -> object:
         return checks.read_home(raw, info.data["axes"]) if "axes" in info.data else {}
 
+    @field_validator("error_sources", mode="before")
+    @classmethod
+    def _read_error_sources(cls, raw: object, info: ValidationInfo) -> object:
+        return read_error_sources(raw, info.data["axes"]) if "axes" in info.data else None
+
     @model_validator(mode="after")
     def _consistent(self) -> RobotDescription:
         checks.check_robot(self)
+        check_error_sources(self)
         return self
 
     __hash__ = None  # type: ignore[assignment]

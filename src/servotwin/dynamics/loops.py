@@ -49,3 +49,14 @@ def cut_wrench(kind: CutKind, a: Pose, forces: Sequence[Scalar]) -> tuple[Vec, V
     if kind is CutKind.SPHERICAL:
         return force, (0.0, 0.0, 0.0)
     return force, sub(scale(forces[4], a.x), scale(forces[3], a.y))
+
+
+def last_common(parent: Sequence[int], a: int, b: int) -> int:
+    """The last body that carries both a and b (-1: the base)."""
+    above = {-1}
+    while a >= 0:
+        above.add(a)
+        a = parent[a]
+    while b not in above:
+        b = parent[b]
+    return b

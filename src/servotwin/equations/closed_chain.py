@@ -16,7 +16,7 @@ from servotwin.dynamics.crba import mass_matrix
 from servotwin.dynamics.jets import Jet, lift, moving_chain
 from servotwin.dynamics.kinematics import BASE_POSE, Pose, body_poses, next_pose
 from servotwin.dynamics.linear import QR, dot
-from servotwin.dynamics.loops import closure, cut_wrench
+from servotwin.dynamics.loops import closure, cut_wrench, last_common
 from servotwin.dynamics.vector import Scalar
 from servotwin.equations.derivation import Cut, Derivation
 from servotwin.equations.graph import Expr
@@ -188,17 +188,6 @@ def _cut(derivation: Derivation) -> Cut:
     cut = derivation.numbers.cut
     assert cut is not None
     return cut
-
-
-def last_common(parent: Sequence[int], a: int, b: int) -> int:
-    """The last body that carries both a and b (-1: the base)."""
-    above = {-1}
-    while a >= 0:
-        above.add(a)
-        a = parent[a]
-    while b not in above:
-        b = parent[b]
-    return b
 
 
 def poses_from(chain: Chain, root: int) -> list[Pose]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import heapq
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from servotwin.description.inertia import base_inertia, link_inertia, payload_in
 from servotwin.description.problems import refuse
 from servotwin.description.schema import RobotDescription
 from servotwin.drives.table import DEFAULT
+from servotwin.mechanism.deviation import FIELDS, Deviation, displacement, with_deviations
 from servotwin.mechanism.model import (
     BASE,
     Array,
@@ -65,13 +67,14 @@ def build_mechanism(description: RobotDescription) -> Mechanism:
     tool = next(frame for frame in frames if frame.name == TOOL)
     if description.payload is not None and tool.body != BASE:
         load = payload_inertia(description.payload)
-        tree.phi[tool.body] = add_payload(tree.phi[tool.body], tool.X_body_frame, *load)
+        X_body_tool = tool.X_body_frame @ _tool_displacement(description)  # it hangs on the tool as built
+        tree.phi[tool.body] = add_payload(tree.phi[tool.body], X_body_tool, *load)
     active = description.joint_names
     following = {coupling.joint for coupling in description.couplings}
     passive = tuple(name for name in tree.names if name not in following and name not in active)
     home = description.home
     coupling = _coupling(description, tree.names, active + passive)
-    return Mechanism(
+    nominal = Mechanism(
         name=description.name,
         tree_joint_names=tuple(tree.names),
         parent=np.array(tree.parent, dtype=np.int64),
@@ -94,6 +97,32 @@ def build_mechanism(description: RobotDescription) -> Mechanism:
         phi_base=tree.phi_base + 0.0,
         family=description.kinematics or "",
     )
+    return with_deviations(nominal, _deviations(description))
+
+
+def _tool_displacement(description: RobotDescription) -> Array:
+    stated = description.tool.deviation if description.tool is not None else None
+    if stated is None:
+        return np.eye(4)
+    return displacement(np.array(stated.position), np.array(stated.rotation))
+
+
+def _deviations(description: RobotDescription) -> dict[str, Deviation]:
+    """What the file says about deviations, by place."""
+    stated: dict[str, Any] = {
+        "base": description.base.deviation if description.base is not None else None,
+        TOOL: description.tool.deviation if description.tool is not None else None,
+    }
+    stated.update((name, axis.deviation) for name, axis in description.axes.items())
+    for loop in description.loops:
+        stated.update(
+            (f"{loop.name}.{side}", frame.deviation) for side, frame in zip("ab", loop.between, strict=True)
+        )
+    return {
+        name: Deviation(**part.model_dump(include=set(FIELDS)))
+        for name, part in stated.items()
+        if part is not None
+    }
 
 
 def _tree(description: RobotDescription) -> _Tree:

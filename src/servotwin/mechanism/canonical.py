@@ -20,7 +20,9 @@ import numpy as np
 
 from servotwin.mechanism.model import BASE, Array, BoolArray, IntArray, Mechanism
 
-PARALLEL = 1e-7  # below this sine, the common normal of two axes is too ill defined to use
+# Below this sine, the common normal of two axes is too ill defined to use: its feet lie so far away (link length
+# over sine) that inertias about them lose digits with the square of that distance.
+PARALLEL = 0.02
 EXACT = 1e-13  # rounding of a rotation that was written as a right angle
 
 

@@ -189,6 +189,7 @@ class Mechanism:
         default_factory=lambda: np.zeros(10)
     )  # what does not move, about the base's origin
     family: str = ""  # closed-form kinematics family: '', 'scara', 'palletizer', 'delta', 'spherical-wrist'
+    nominal: Mechanism | None = None  # as drawn, if placements deviate from it (see deviation.py)
 
     @property
     def n_tree(self) -> int:

@@ -58,6 +58,7 @@ def with_moving_base(mechanism: Mechanism, axes: Sequence[str]) -> Mechanism:
         rotors=_rotors(mechanism, k),
         q_home=np.append(mechanism.q_home, np.zeros(k)),
         family="",
+        nominal=None if mechanism.nominal is None else with_moving_base(mechanism.nominal, axes),
     )
 
 

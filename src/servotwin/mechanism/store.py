@@ -23,7 +23,25 @@ LIMITS = ("q_min", "q_max", "qd_max", "qdd_max", "tau_max")
 
 
 def pack(mechanism: Mechanism) -> tuple[dict[str, Any], bytes]:
-    """Layout (plain JSON values) and the bytes of all arrays."""
+    """Layout (plain JSON values) and the bytes of all arrays; of the drawing behind those of what was built."""
+    layout, numbers = _pack_one(mechanism)
+    if mechanism.nominal is not None:
+        layout["nominal"], drawn = _pack_one(mechanism.nominal)
+        layout["nominal_at"] = len(numbers)
+        numbers += drawn
+    return layout, numbers
+
+
+def unpack(layout: dict[str, Any], numbers: bytes) -> Mechanism:
+    """The mechanism that ``pack`` was given; raises ValueError or KeyError on anything else."""
+    if "nominal" not in layout:
+        return _unpack_one(layout, numbers)
+    at = int(layout["nominal_at"])
+    nominal = _unpack_one(layout["nominal"], numbers[at:])
+    return _unpack_one(layout, numbers[:at]).with_(nominal=nominal)
+
+
+def _pack_one(mechanism: Mechanism) -> tuple[dict[str, Any], bytes]:
     m = mechanism
     arrays = {
         "parent": m.parent,
@@ -65,8 +83,7 @@ def pack(mechanism: Mechanism) -> tuple[dict[str, Any], bytes]:
     return layout, b"".join(np.ascontiguousarray(a).tobytes() for a in arrays.values())
 
 
-def unpack(layout: dict[str, Any], numbers: bytes) -> Mechanism:
-    """The mechanism that ``pack`` was given; raises ValueError or KeyError on anything else."""
+def _unpack_one(layout: dict[str, Any], numbers: bytes) -> Mechanism:
     arrays: dict[str, Any] = {}
     at = 0
     for name, (kind, shape) in layout["arrays"].items():

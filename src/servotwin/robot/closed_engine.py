@@ -16,7 +16,7 @@ from servotwin.kernels.closure_path import EVALUATIONS, make_walk
 from servotwin.kernels.kernel_store import Kernel, kernel
 from servotwin.mechanism.model import Array, BoolArray, Mechanism
 from servotwin.robot.arguments import position_text
-from servotwin.robot.closure import Closure, Loops, analyse, independent_rows, size_of
+from servotwin.robot.closure import Closure, Loops, analyse, displaced, independent_rows, size_of
 from servotwin.robot.graph_engine import GraphEngine
 
 SIMD_COORDINATES = 12  # beyond this many coordinates kernels are compiled without their SIMD version
@@ -57,7 +57,11 @@ class ClosedEngine:
     @cached_property
     def closure(self) -> Closure:
         """Assembly at home, independent equations and mobility."""
-        return analyse(self.loops)
+        nominal = self.mechanism.nominal
+        if nominal is None:
+            return analyse(self.loops)
+        drawn = nominal.with_(q_home=self.mechanism.q_home, passive_home=self.mechanism.passive_home)
+        return displaced(self.loops, ClosedEngine(drawn).closure)
 
     @property
     def rows(self) -> tuple[int, ...]:
@@ -155,8 +159,8 @@ class ClosedEngine:
 
     def _needs_every_row(self, x: Array, part: Array) -> bool:
         """Take all equations into use if the chosen ones fail where all of them together do not."""
-        if self.every_row or not self.closure.dropped:
-            return False
+        if self.every_row or not self.closure.dropped or self.mechanism.nominal is not None:
+            return False  # of a robot as built, not all equations can be met
         for point in x[part < 1.0].reshape(-1, self.n_x):
             S_p = self.loops.gradient(point)[:, self.n :]
             every, chosen = (np.linalg.svd(S, compute_uv=False) for S in (S_p, S_p[list(self.rows)]))

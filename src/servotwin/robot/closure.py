@@ -8,12 +8,11 @@ at several assembled positions around home, and what was dropped is kept for the
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from servotwin.dynamics.loops import EQUATIONS
-from servotwin.equations.closed_chain import last_common
+from servotwin.dynamics.loops import EQUATIONS, last_common
 from servotwin.errors import KinematicsError
 from servotwin.mechanism.canonical import canonical_tree
 from servotwin.mechanism.model import Array, CutKind, LoopClosure, Mechanism
@@ -169,6 +168,28 @@ def analyse(loops: Loops) -> Closure:
         )
     rows = independent_rows([block for block, good in zip(blocks, held, strict=True) if good], rank)
     return Closure(x, rows, equation_names(mechanism), mobility, counted, searched)
+
+
+def displaced(loops: Loops, nominal: Closure) -> Closure:
+    """The closure of a robot as built: the equations that are independent in its drawing, closed again.
+
+    What the other equations of an overconstrained loop ask for, bent bars and play in the bearings give.
+    """
+    n, x = loops.mechanism.n_q, nominal.x_home.copy()
+    x[:n] = loops.mechanism.q_home
+    rows = list(nominal.rows)
+    for _ in range(50):
+        s = loops.gap(x)[rows]
+        step = np.linalg.lstsq(loops.gradient(x)[rows, n:], -s, rcond=1e-10)[0]
+        x[n:] += step * min(1.0, 0.5 / max(float(np.abs(step).max(initial=0.0)), 1e-300))
+        if np.abs(step).max(initial=0.0) < 1e-15:
+            break
+    left = float(np.abs(loops.gap(x)[rows]).max(initial=0.0))
+    if not left < CLOSED * loops.size:
+        raise KinematicsError(
+            f"{loops.mechanism.name}: with these deviations the loops cannot be assembled at home; {left:.3g} is left"
+        )
+    return replace(nominal, x_home=x)
 
 
 def _wrong_mobility(mechanism: Mechanism, mobility: int, n: int) -> str:

@@ -193,6 +193,18 @@ class Robot(ClosedChain):
         except (ValueError, TypeError) as error:
             self._explain(error, q=q)
 
+    def fkine_draws(
+        self, q: ArrayLike, deviations: Mapping[str, Mapping[str, ArrayLike]], frame: str | None = None
+    ) -> Array:
+        """Poses (D, K, 4, 4) of a frame (default: the tool) for D draws of deviations at K positions q (K, n).
+
+        ``deviations`` as in ``with_deviations``, each field with a leading axis: position and rotation (D, 3),
+        offset and scale (D,). The same as one robot for each draw, many times as fast; q may be (D, K, n).
+        """
+        from servotwin.robot.draws import fkine_draws
+
+        return fkine_draws(self, q, deviations, self._frame(frame))
+
     def jacob0(self, q: ArrayLike, frame: str | None = None) -> Array:
         """Jacobian (..., 6, n) of a frame in base axes: velocity of its origin, then angular velocity."""
         try:
@@ -365,6 +377,24 @@ class Robot(ClosedChain):
         from servotwin.mechanism.payload import with_payload
 
         return self._changed(with_payload(self.mechanism, mass, center, inertia, frame))
+
+    def with_deviations(self, deviations: Mapping[str, Any]) -> Robot:
+        """The robot as it is built: placements displaced a little from those drawn.
+
+        Maps places to deviations: a joint by its name (in the frame of the joint, z on its axis), ``tool``,
+        ``base``, or a side of a loop closure (``cut2.a``). A deviation has ``position`` (3,) [m] and
+        ``rotation`` (3,), a rotation vector [rad]; joints of q have ``offset`` [rad, m] and ``scale``
+        besides. Deviations replace earlier ones: an empty mapping gives the robot of the drawing.
+
+        >>> import servotwin as st
+        >>> built = st.load_robot("met-two-link").with_deviations({"J2": {"position": [1e-4, 0, 0]}})
+        >>> moved = built.fkine([0.0, 0.0]) - built.with_deviations({}).fkine([0.0, 0.0])
+        >>> moved[:3, 3].round(9)
+        array([0.0001, 0.    , 0.    ])
+        """
+        from servotwin.mechanism.deviation import with_deviations
+
+        return self._changed(with_deviations(self.mechanism, deviations))
 
     def with_gravity(self, gravity: ArrayLike) -> Robot:
         """A robot in another field of gravity: free-fall acceleration (3,) in the base [m/s2]."""

@@ -66,7 +66,7 @@ CALLS = {
     "teach frame": ["teach", POINTS, "frame", "F", "x=1 mm"],
     "teach tool": ["teach", POINTS, "tool", "T", "x=1 mm"],
 }
-SIMULATED = {"job run", "compare", "demo", "hil"}
+SIMULATED = {"job run", "compare", "demo", "hil", "iso9283"}
 
 
 def commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:

@@ -75,6 +75,25 @@ class CsvTable:
             rows = end
         return list(table[:rows].T)
 
+    def rows(self, most: int) -> Iterator[tuple[int, list[str]]]:
+        """Cells of every row below the names with its line, for tables of at most ``most`` rows."""
+        with _opened(self.path) as stream:
+            lines = _decoded(_lines(self.path, stream), self.file)
+            below = (text for number, text in lines if number > self.head)
+            for count, (line, row) in enumerate(_cells(below, self.head + 1, self.delimiter, self.file), 1):
+                if len(row) != len(self.names):
+                    text = f"{len(row)} cells; expected {len(self.names)}, as many as there are names in line {self.head}"
+                    raise InputError(text, file=self.file, line=line)
+                if count > most:
+                    raise InputError(
+                        f"more than {most} rows; expected at most so many", file=self.file, line=line
+                    )
+                yield line, row
+
+    def number(self, line: int, index: int, cell: str) -> float:
+        """The number in a cell, NaN where it is empty."""
+        return _Reader(self, [index], "")._number(line, index, cell)
+
 
 def _longer(table: Array, room: int) -> Array:
     longer = np.empty((room, table.shape[1]))

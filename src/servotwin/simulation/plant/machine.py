@@ -319,7 +319,10 @@ def world_record(
     w["at_bus"] = at if has_bus else -1
     at += has_bus
     w["at_supply"] = at if w["supply"]["has_state"] else -1
-    w["n_y"] = at + w["supply"]["has_state"]
+    at += int(w["supply"]["has_state"])
+    hysteretic = motors["hysteresis_limit"] > 0.0
+    motors["hysteresis_at"] = np.where(hysteretic, at + np.cumsum(hysteretic) - 1, -1)
+    w["n_y"] = at + int(hysteretic.sum())
     synchronous = motors["feed"] == Feed.THREE_PHASE
     charges = PER_MOTOR * m + PER_BUS
     motors["charge_at"] = np.where(synchronous, charges + np.cumsum(synchronous) - 1, -1)
@@ -356,7 +359,10 @@ def place_losses(w: Any, motors: Any, at: int) -> None:
             at += int(motor["integrals"])
     w["supplied_at"] = motors["supplied_at"] = -1
     w["supply_z"] = at if w["supply"]["has_state"] else -1
-    w["n_z"] = at + (PER_SUPPLY if w["supply"]["has_state"] else 0)
+    at += PER_SUPPLY if w["supply"]["has_state"] else 0
+    hysteretic = motors["hysteresis_at"] >= 0
+    motors["hysteresis_z"] = np.where(hysteretic, at + np.cumsum(hysteretic) - 1, -1)
+    w["n_z"] = at + int(hysteretic.sum())
     w["runge_kutta"] = int((motors["exact"] == 0).any())
 
 

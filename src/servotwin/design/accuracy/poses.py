@@ -1,0 +1,178 @@
+"""Where accuracy is measured: poses in the diagonal plane of a cube, random ones within it, or those of a file.
+
+After ISO 9283: P1 in the middle of a cube, P2 to P5 on the diagonals of its diagonal plane, a tenth of a diagonal from
+its ends. The joints reach all poses on one branch, that of the least travel over a cycle.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from servotwin.description.display import MM
+from servotwin.description.schema import RobotDescription
+from servotwin.design.workspace.inscribed import Cube
+from servotwin.errors import InputError, KinematicsError, UnreachableError
+from servotwin.mechanism.model import Array
+from servotwin.robot.robot import Robot
+
+MARGIN = 0.1  # of a diagonal, between its end and a pose
+PLANES = {  # corners of the diagonal planes, in the order of P2 to P5
+    1: ((1, 1, 1), (1, -1, 1), (-1, -1, -1), (-1, 1, -1)),
+    2: ((1, 1, -1), (1, -1, -1), (-1, -1, 1), (-1, 1, 1)),
+    3: ((1, 1, 1), (-1, 1, 1), (-1, -1, -1), (1, -1, -1)),
+    4: ((1, 1, -1), (-1, 1, -1), (-1, -1, 1), (1, -1, 1)),
+}
+SMALLEST = 0.02  # m: edge below which no cube is looked for
+SHRUNK = 0.9  # of the edge, where the orientation does not let the tool reach a corner
+
+
+@dataclass(frozen=True)
+class MeasuredPoses:
+    """Poses (m, 4, 4) of the tool with their names, the joints (m, n) that reach them, and the cube, if there is one.
+
+    ``notes``: what was changed to find them.
+    """
+
+    names: tuple[str, ...]
+    poses: Array
+    joints: Array
+    cube: Cube | None = None
+    notes: tuple[str, ...] = ()
+
+
+def cube_points(cube: Cube, plane: int = 1, margin: float = MARGIN) -> Array:
+    """P1 to P5 (5, 3) of a cube; ``margin``: distance from the corners as a part of the diagonal."""
+    if plane not in PLANES:
+        raise InputError(f"{plane}; expected one of the diagonal planes 1 to 4", field="plane")
+    if not 0.0 <= margin < 0.5:
+        raise InputError(f"{margin:g}; expected 0 to less than 0.5 of the diagonal", field="margin")
+    corners = 0.5 * cube.edge * np.array(PLANES[plane], dtype=np.float64)
+    return np.asarray(
+        np.concatenate([cube.center[None], cube.center + (1.0 - 2.0 * margin) * corners]), dtype=np.float64
+    )
+
+
+def random_points(cube: Cube, count: int, seed: int) -> Array:
+    """Points (count, 3), drawn evenly within a cube."""
+    rng = np.random.default_rng(seed)
+    return np.asarray(cube.center + cube.edge * rng.uniform(-0.5, 0.5, (count, 3)))
+
+
+def find_cube(
+    description: RobotDescription, cube: Sequence[float] | None, show: Callable[[str, float], None]
+) -> Cube:
+    """The largest cube that the tool reaches, or the given one (x, y, z of its centre and its edge [m]), checked."""
+    from servotwin.design.workspace.workspace import workspace
+
+    if cube is not None and not (len(cube) == 4 and all(map(math.isfinite, cube)) and cube[3] > 0.0):
+        raise InputError("expected x, y, z of its centre and an edge above 0 m", field="cube")
+    reach = workspace(description, progress=show)
+    if cube is not None:
+        reach.require_cube(cube[:3], cube[3])
+        return Cube(np.array(cube[:3], dtype=np.float64), float(cube[3]))
+    found = reach.cube
+    if found is None or found.edge < SMALLEST:
+        raise InputError(
+            f"{description.name} has no cube of {MM * SMALLEST:g} mm in its reach; expected poses of a file",
+            field="cube",
+        )
+    return found
+
+
+def cube_poses(robot: Robot, cube: Cube, *, plane: int = 1, given: bool = False) -> MeasuredPoses:
+    """The five poses of a cube with the orientation of the home pose, and the joints that reach them.
+
+    A cube that was not ``given`` is made smaller about its middle until all five are reached with that orientation.
+    """
+    edge, names = cube.edge, tuple(f"P{k}" for k in range(1, 6))
+    orientation = robot.fkine(robot.q_home)[:3, :3]
+    while True:
+        tried = Cube(cube.center, edge)
+        poses = _with_orientation(cube_points(tried, plane), orientation)
+        try:
+            joints = branch(robot, poses, names)
+        except InputError:
+            edge *= SHRUNK
+            if given or edge < SMALLEST:
+                raise
+            continue
+        smaller = f"the cube was made smaller, {MM * edge:.1f} mm: the tool keeps the orientation of home"
+        return MeasuredPoses(names, poses, joints, tried, () if edge == cube.edge else (smaller,))
+
+
+def random_poses(robot: Robot, cube: Cube, count: int, seed: int) -> MeasuredPoses:
+    """Random poses within a cube, with the orientation of the home pose."""
+    if not 2 <= count <= 1000:
+        raise InputError(f"{count}; expected 2 to 1000 poses", field="random")
+    points = random_points(cube, count, seed)
+    poses = _with_orientation(points, robot.fkine(robot.q_home)[:3, :3])
+    names = tuple(f"R{k}" for k in range(1, count + 1))
+    return MeasuredPoses(names, poses, branch(robot, poses, names), cube)
+
+
+def given_poses(robot: Robot, poses: Array, names: Sequence[str] = ()) -> MeasuredPoses:
+    """Poses (m, 4, 4) that a user gives, and the joints that reach them."""
+    if len(poses) < 2:
+        raise InputError(f"{len(poses)} pose; expected at least 2", field="poses")
+    called = tuple(names) or tuple(f"P{k}" for k in range(1, len(poses) + 1))
+    return MeasuredPoses(called, poses, branch(robot, poses, called))
+
+
+def _with_orientation(points: Array, R: Array) -> Array:
+    poses = np.tile(np.eye(4), (len(points), 1, 1))
+    poses[:, :3, :3], poses[:, :3, 3] = R, points
+    return poses
+
+
+def branch(robot: Robot, poses: Array, names: Sequence[str]) -> Array:
+    """Joints (m, n) that reach the poses, each nearest to the one before, on the branch of the least travel."""
+    try:
+        starts = robot.ikine_all(poses[0])
+    except UnreachableError as error:
+        raise _unreachable(names[0], poses[0], error) from None
+    best, least, problem = None, math.inf, None
+    for start in starts:
+        q = [start]
+        try:
+            for name, pose in zip(names[1:], poses[1:], strict=True):
+                q.append(reach_from(robot, pose, q[-1], name))
+        except InputError as error:
+            problem = error
+            continue
+        joints = np.array(q)
+        travel = float(np.abs(np.diff(joints, axis=0, append=joints[:1])).sum())
+        home = float(np.abs(joints[0] - robot.q_home).sum())
+        if travel + 1e-6 * home < least:  # of mirrored branches the one nearer to home
+            best, least = joints, travel + 1e-6 * home
+    if best is None:
+        raise problem or InputError("no pose is reached")
+    return best
+
+
+def reach_from(robot: Robot, pose: Array, q: Array, name: str) -> Array:
+    """Joints (n,) of a pose (4, 4) nearest to q (n,); InputError with the name of the pose where there are none."""
+    try:
+        return robot.ikine(pose, q0=q)
+    except (UnreachableError, KinematicsError) as error:
+        raise _unreachable(name, pose, error) from None
+
+
+def _unreachable(name: str, pose: Array, error: Exception) -> InputError:
+    place = ", ".join(f"{MM * v:.1f}" for v in pose[:3, 3])
+    return InputError(f"pose {name} at ({place}) mm is out of reach: {error}", field="poses")
+
+
+def read_poses(path: str | Path) -> tuple[tuple[str, ...], Array]:
+    """Names and poses (m, 4, 4) of a CSV file with the columns x, y, z (_m or _mm) and roll, pitch, yaw (_deg or _rad).
+
+    The angles are about the fixed axes x, y, z of the base in this order; without them the orientation is that of the
+    base. A column ``name`` is optional.
+    """
+    from servotwin.design.accuracy.pose_table import parse_poses
+
+    return parse_poses(path)

@@ -1,0 +1,1 @@
+"""Kinematic calibration: parameters from measured poses, what they identify, and poses to measure."""

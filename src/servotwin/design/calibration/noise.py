@@ -1,0 +1,57 @@
+r"""What a measuring device leaves unknown: standard deviations of positions, orientations and distances.
+
+A laser tracker measures a distance and two angles. Along the beam and across it,
+
+.. math:: \sigma_\parallel = a_d + b_d\,l, \qquad \sigma_\perp = a_t + b_t\,l                    (eq:tracker)
+
+at the distance l of the reflector. The defaults are half of the permissible errors that makers of trackers state
+(10 um + 0.5 um/m along, 15 um + 6 um/m across): two standard deviations each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from servotwin.mechanism.model import Array
+
+POSITION, ANGLE, DISTANCE = 5e-5, 1e-4, 5e-6  # m, rad, m: where nothing is stated
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Standard deviations [m, rad] of what is measured; ``stated`` if they are known, not only in proportion."""
+
+    position: float = POSITION
+    angle: float = ANGLE
+    distance: float = DISTANCE
+    stated: bool = False
+
+    def position_roots(self, points: Array) -> Array:
+        """Matrices W (K, 3, 3) that make residuals at measured points (K, 3) white: W C W^T = 1."""
+        return np.broadcast_to(np.eye(3) / self.position, (len(points), 3, 3))
+
+    def drawn(self, points: Array, rng: np.random.Generator) -> Array:
+        """Errors (K, 3) of measured points (K, 3), seen from the device."""
+        return np.linalg.solve(self.position_roots(points), rng.standard_normal((len(points), 3, 1)))[..., 0]
+
+
+@dataclass(frozen=True)
+class Tracker(Noise):
+    """A laser tracker in the origin of the frame in which it tells positions (eq:tracker) [m, -]."""
+
+    along: float = 5e-6
+    along_per_length: float = 2.5e-7
+    across: float = 7.5e-6
+    across_per_length: float = 3e-6
+    stated: bool = True
+
+    def position_roots(self, points: Array) -> Array:
+        """See ``Noise``; points are seen from the tracker."""
+        length = np.maximum(np.linalg.norm(points, axis=1), 1e-6)
+        beam = points / length[:, None]
+        along = self.along + self.along_per_length * length
+        across = self.across + self.across_per_length * length
+        B = beam[:, :, None] * beam[:, None, :]
+        return np.asarray(B / along[:, None, None] + (np.eye(3) - B) / across[:, None, None])

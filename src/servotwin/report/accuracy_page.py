@@ -1,0 +1,305 @@
+"""The page of a prediction after ISO 9283, and its data as JSON and CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from servotwin import __version__
+from servotwin.description.display import MM, UM
+from servotwin.design.accuracy.budget import ErrorBudget
+from servotwin.design.accuracy.pose_test import PoseResult
+from servotwin.design.accuracy.predict import Accuracy
+from servotwin.design.accuracy.tolerances import Tolerances
+from servotwin.report.accuracy_figures import (
+    clouds_figure,
+    drift_figure,
+    path_figure,
+    poses_figure,
+    tolerances_figure,
+    tornado,
+)
+from servotwin.report.files import write_bytes, write_json, write_page
+from servotwin.report.page import Card, Figure, Page
+from servotwin.simulation.results.folder import ACCURACY_FILES, replaced_folder
+
+PERCENT = 100.0
+URAD = 1e6  # microradians in one rad
+HOURS = 1.0 / 3600.0
+
+
+def write_accuracy(found: Accuracy, folder: str | Path, *, overwrite: bool = False) -> dict[str, str]:
+    """Write ``accuracy.html``, ``accuracy.json``, ``accuracy.csv`` and ``attained.csv``."""
+    with replaced_folder(folder, ACCURACY_FILES, overwrite=overwrite) as place:
+        write_json(place / "accuracy.json", found.data())
+        write_bytes(place / "accuracy.csv", table_csv(found).encode())
+        write_bytes(place / "attained.csv", attained_csv(found).encode())
+        write_page(place / "accuracy.html", accuracy_page(found))
+    at = Path(folder)
+    return {
+        "report": str(at / "accuracy.html"), "data": str(at / "accuracy.json"), "table": str(at / "accuracy.csv"),
+        "attained": str(at / "attained.csv"),
+    }  # fmt: skip
+
+
+def table_csv(found: Accuracy) -> str:
+    """One row for each pose and speed."""
+    rows = [
+        "speed,pose,x_m,y_m,z_m,AP_m,AP_x_m,AP_y_m,AP_z_m,RP_m,AP_a_rad,AP_b_rad,AP_c_rad,RP_a_rad,RP_b_rad,RP_c_rad"
+    ]
+    for result in found.pose:
+        for row in result.data()["poses"]:
+            numbers = (
+                *row["commanded_m"], row["AP_m"], *row["AP_xyz_m"], row["RP_m"], *row["AP_abc_rad"], *row["RP_abc_rad"]
+            )  # fmt: skip
+            rows.append(",".join([f"{result.speed:g}", _cell(row["name"]), *(f"{v:.9g}" for v in numbers)]))
+    return "\n".join(rows) + "\n"
+
+
+def attained_csv(found: Accuracy) -> str:
+    """One row for each attained pose: position and the turn from the commanded orientation."""
+    from servotwin.design.accuracy.iso9283 import rotation_vectors
+
+    rows = ["speed,pose,cycle,x_m,y_m,z_m,turn_x_rad,turn_y_rad,turn_z_rad"]
+    for result in found.pose:
+        for k, name in enumerate(result.poses.names):
+            X = result.attained[:, k]
+            turns = rotation_vectors(X[:, :3, :3] @ result.poses.poses[k, :3, :3].T)
+            for j, (p, turn) in enumerate(zip(X[:, :3, 3], turns, strict=True), 1):
+                numbers = ",".join(f"{v:.12g}" for v in (*p, *turn))
+                rows.append(f"{result.speed:g},{_cell(name)},{j},{numbers}")
+    return "\n".join(rows) + "\n"
+
+
+def _cell(text: str) -> str:
+    """A cell of a CSV file, which no spreadsheet takes for a formula."""
+    safe = "'" + text if text[:1] in "=+-@\t\r" else text
+    return '"' + safe.replace('"', '""') + '"'
+
+
+def accuracy_page(found: Accuracy) -> str:
+    """The page as HTML."""
+    speeds = ", ".join(f"{PERCENT * result.speed:g} %" for result in found.pose) or "100 %"
+    page = Page(
+        f"{found.description.name}: accuracy after ISO 9283",
+        f"Predicted on the drive-level simulator with a payload of {found.payload:g} kg "
+        f"at {speeds} of the speed limits. "
+        f"Robot {found.trial} of the series"
+        + (" (geometry as drawn on paper)" if found.trial == 0 else ", drawn from the tolerances of its file")
+        + f". Sources that act: {', '.join(name.replace('_', ' ') for name in found.sources)}.",
+    )
+    page.cards(_cards(found))
+    for note in found.notes:
+        page.note(note)
+    _pose_sections(page, found)
+    _other_sections(page, found)
+    if found.budget is not None:
+        _budget_section(page, found.budget)
+    if found.tolerances is not None:
+        _tolerance_section(page, found.tolerances)
+    return page.html(
+        f"ServoTwin {__version__}. A prediction after ISO 9283, not a measurement conforming to it. Numbers are in "
+        "accuracy.json, tables in accuracy.csv, every attained pose in attained.csv."
+    )
+
+
+def _cards(found: Accuracy) -> list[Card]:
+    cards = []
+    if found.pose:
+        first = found.pose[0]
+        worst = int(np.argmax(first.repeatability))
+        cards.append(Card("AP, worst pose", f"{MM * first.accuracy.max():.3f}", "mm", "pose accuracy"))
+        cards.append(
+            Card("RP, worst pose", f"{MM * first.repeatability[worst]:.4f}", "mm",
+                 f"pose repeatability, at {first.poses.names[worst]}")
+        )  # fmt: skip
+        if first.settled:
+            mean = np.mean([t for t, _ in first.settled])
+            cards.append(Card("Stabilisation", f"{mean:.3f}", "s", f"band {MM * first.band:g} mm"))
+            cards.append(Card("Overshoot", f"{MM * max(o for _, o in first.settled):.4f}", "mm", "at P1"))
+    if found.path:
+        cards.append(Card("AT", f"{MM * found.path[0].path.accuracy:.3f}", "mm", "path accuracy"))
+    if found.drift is not None:
+        cards.append(Card("dAP", f"{MM * found.drift['dAP_m']:.4f}", "mm", "drift from cold"))
+    return cards
+
+
+def _pose_sections(page: Page, found: Accuracy) -> None:
+    if not found.pose:
+        return
+    page.section("Poses", _cube_words(found))
+    page.figures([Figure(poses_figure(found), "Accuracy AP and repeatability RP")])
+    for result in found.pose:
+        page.section(
+            f"{PERCENT * result.speed:g} % speed, {len(result.attained)} cycles", _distance_words(result)
+        )
+        page.table(
+            [
+                "pose", "x [mm]", "y [mm]", "z [mm]", "AP [um]", "AP x", "AP y", "AP z", "RP [um]", "AP a [urad]", "b",
+                "c", "RP a [urad]", "b", "c",
+            ],
+            [_pose_row(result, k) for k in range(len(result.poses.names))],
+        )  # fmt: skip
+        page.figures(
+            [
+                Figure(
+                    clouds_figure(result), "Attained positions about their mean",
+                    "Above: from the top; below: from the front. Dotted: the sphere of RP.",
+                )
+            ]
+        )  # fmt: skip
+
+
+def _cube_words(found: Accuracy) -> str:
+    cube = found.poses.cube
+    if cube is None:
+        return f"{len(found.poses.names)} poses of a file."
+    at = ", ".join(f"{MM * v:.1f}" for v in cube.center)
+    return (
+        f"{len(found.poses.names)} poses in a cube of {MM * cube.edge:.1f} mm about ({at}) mm "
+        "with the orientation of the home pose. a, b, c are turns about x, y, z of the base."
+    )
+
+
+def _distance_words(result: PoseResult) -> str:
+    words = []
+    if result.distance is not None:
+        AD, RD = result.distance
+        words.append(f"Distance P2 to P4: AD {UM * AD:.3g} um, RD +-{UM * RD:.3g} um.")
+    if result.settled:
+        t = np.mean([t for t, _ in result.settled])
+        words.append(
+            f"At P1: stabilisation time {t:.4g} s for a band of {MM * result.band:g} mm, overshoot "
+            f"{UM * max(o for _, o in result.settled):.3g} um."
+        )
+    return " ".join(words)
+
+
+def _pose_row(result: PoseResult, k: int) -> list[str]:
+    p = MM * result.poses.poses[k, :3, 3]
+    return [
+        result.poses.names[k],
+        *(f"{v:.1f}" for v in p),
+        f"{UM * result.accuracy[k]:.2f}",
+        *(f"{UM * v:.2f}" for v in result.accuracy_components[k]),
+        f"{UM * result.repeatability[k]:.2f}",
+        *(f"{URAD * v:.1f}" for v in result.orientation_accuracy[k]),
+        *(f"{URAD * v:.1f}" for v in result.orientation_repeatability[k]),
+    ]
+
+
+def _other_sections(page: Page, found: Accuracy) -> None:
+    if found.directions:
+        page.section(
+            "Approach from several directions", "vAP: largest distance between the means of three approaches."
+        )
+        page.table(
+            ["pose", "vAP [um]", "vAP [urad]"],
+            [
+                [row["name"], f"{UM * row['vAP_m']:.2f}", f"{URAD * row['vAP_rad']:.1f}"]
+                for row in found.directions
+            ],
+        )
+    if found.drift is not None:
+        page.section(
+            "Drift",
+            f"dAP {UM * found.drift['dAP_m']:.3g} um, dRP {UM * found.drift['dRP_m']:.3g} um from cold.",
+        )
+        page.figures([Figure(drift_figure(found.drift), "AP and RP while the robot warms up")])
+    for result in found.path:
+        page.section(
+            f"Straight path at {PERCENT * result.speed:g} %",
+            f"From P2 to P4, commanded {result.commanded_speed:.4g} m/s: AT {UM * result.path.accuracy:.4g} um, RT "
+            f"{UM * result.path.repeatability:.3g} um, AV {PERCENT * result.velocity.accuracy:.3g} %, RV "
+            f"{PERCENT * result.velocity.repeatability:.3g} %, FV {result.velocity.fluctuation:.3g} m/s.",
+        )
+        page.figures([Figure(path_figure(result), "Deviation from the commanded path")])
+    if found.corner is not None:
+        c = found.corner
+        page.section(
+            "Corner",
+            f"Straight from P2 over P3 to P4 with a blend of {MM * c['blend_m']:g} mm: "
+            f"round-off CR {MM * c['CR_m']:.3f} mm "
+            f"(commanded {MM * c['commanded_CR_m']:.3f} mm), overshoot CO {MM * c['CO_m']:.4f} mm.",
+        )
+    if found.posing_time:
+        page.section(
+            "Posing time", f"Until the tool stays within {MM * found.settings.band:g} mm, from P1 towards P2."
+        )
+        page.table(
+            ["distance [mm]", "time [s]", "of the command alone [s]"],
+            [
+                [f"{MM * row['distance_m']:g}", f"{row['time_s']:.3f}", f"{row['commanded_s']:.3f}"]
+                for row in found.posing_time
+            ],
+            text_columns=0,
+        )
+    if found.compliance:
+        page.section(
+            "Static compliance", f"Under a force of {found.settings.force:g} N at P1, the controller on."
+        )
+        page.table(
+            ["direction", "x [um/N]", "y [um/N]", "z [um/N]"],
+            [[row["direction"], *(f"{UM * v:.4f}" for v in row["m_per_N"])] for row in found.compliance],
+        )
+
+
+def _budget_section(page: Page, budget: ErrorBudget) -> None:
+    rms = np.sqrt(max(float(np.trace(budget.covariance)), 0.0))
+    page.section(
+        "Error budget",
+        f"Variances of the sources add up to that of the attained positions, ({UM * rms:.3g} um)^2, to "
+        f"{PERCENT * budget.closure:.2g} %; standard deviations and RP do not add. "
+        "A source that takes spread away, such as friction that damps, has a negative share. "
+        f"Mean of {budget.orders} orders of switching sources on, "
+        f"{budget.cycles} cycles each; whiskers: least and largest over the orders.",
+    )
+    page.figures(
+        [
+            Figure(tornado(budget), "Repeatability: shares of the variance"),
+            Figure(tornado(budget, accuracy=True), "Accuracy: shares of the mean square error"),
+        ],
+        columns=2,
+    )
+    total, square = float(np.trace(budget.covariance)), float(np.trace(budget.mean_square))
+    page.table(
+        ["source", "variance [um2]", "share [%]", "xx", "yy", "zz [um2]", "mean square error [um2]", "share [%]"],
+        [
+            [
+                row.name.replace("_", " "), f"{UM**2 * row.variance:.4g}", _share(row.variance, total),
+                *(f"{UM**2 * v:.3g}" for v in np.diag(row.covariance)),
+                f"{UM**2 * float(np.trace(row.mean_square)):.4g}", _share(float(np.trace(row.mean_square)), square),
+            ]
+            for row in (*budget.shares, budget.rest)
+        ]
+        + [["all together", f"{UM**2 * total:.4g}", "100.0", *(f"{UM**2 * v:.3g}" for v in np.diag(budget.covariance)),
+            f"{UM**2 * square:.4g}", "100.0"]],
+    )  # fmt: skip
+
+
+def _share(value: float, total: float) -> str:
+    text = f"{PERCENT * value / total:.1f}" if total > 0.0 else "-"
+    return "0.0" if text == "-0.0" else text
+
+
+def _tolerance_section(page: Page, drawn: Tolerances) -> None:
+    worst = drawn.percentiles(drawn.worst_accuracy)
+    page.section(
+        "Robots of a series",
+        f"{len(drawn.accuracy)} robots drawn from the tolerances of the geometry. "
+        "AP at the worst pose: half of them below "
+        f"{UM * worst['p50']:.4g} um, 95 % below {UM * worst['p95']:.4g} um.",
+    )
+    page.figures([Figure(tolerances_figure(drawn), "AP over the robots of a series")])
+    page.table(
+        ["pose", "AP 5 % [um]", "50 %", "95 %", "RP 50 % [um]", "95 %"],
+        [_tolerance_row(row) for row in drawn.data()["poses"]],
+    )
+
+
+def _tolerance_row(row: dict[str, dict[str, float]]) -> Sequence[str]:
+    AP, RP = row["AP_m"], row["RP_m"]
+    return [str(row["name"]), *(f"{UM * AP[p]:.1f}" for p in ("p5", "p50", "p95")),
+            *(f"{UM * RP[p]:.2f}" for p in ("p50", "p95"))]  # fmt: skip

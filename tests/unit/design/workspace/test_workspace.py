@@ -230,3 +230,20 @@ def test_limit_that_does_not_depend_on_the_turning_joint_keeps_the_volume():
     changes = {"frame_quantities": "{near: {distance: [base, tool], limits: [0 mm, 1400 mm]}}"}
     found = st.workspace("palletizer-4", changes=changes)
     assert 0.0 < found.volume < st.workspace("palletizer-4").volume
+
+
+def test_picture_of_a_solid_in_parts_has_no_inner_walls_and_no_corner_twice():
+    """The PUMA's plane passes beside its axis: parts of the solid touch where both sides of the axis reach a place."""
+    found = st.workspace("puma560", tolerance=1e-3)
+    surfaces = [trace for trace in solid_figure(found).data if trace.type == "mesh3d"]
+    for trace in surfaces:
+        corners = np.stack([trace.x, trace.y, trace.z], axis=1)
+        faces = np.stack([trace.i, trace.j, trace.k], axis=1)
+        assert set(faces.ravel().tolist()) == set(range(len(corners)))
+        assert len(np.unique(corners, axis=0)) == len(corners)
+        a, b, c = (1e-3 * corners[faces[:, k]] for k in range(3))
+        normal = np.cross(b - a, c - a)
+        size = np.linalg.norm(normal, axis=1)
+        beyond = (a + b + c) / 3.0 + 0.01 * normal / np.maximum(size, 1e-12)[:, None]
+        within = size[found.reaches(beyond)].sum()  # facets beside a re-entrant edge
+        assert within < 0.03 * size.sum()

@@ -79,7 +79,10 @@ def open_fronts(points: Sequence[ParetoPoint]) -> list[str]:
 
 def gap_words(gap: float) -> str:
     """A gap as people read it; it is infinite where sets may cost nothing."""
-    return f"{100.0 * gap:.2g} %" if math.isfinite(gap) else "any amount"
+    if not math.isfinite(gap):
+        return "any amount"
+    percent = 100.0 * gap
+    return f"{percent:.2g} %" if percent < 100.0 else f"{percent:.0f} %"
 
 
 def _tell(progress: Progress, before: str, text: str) -> None:

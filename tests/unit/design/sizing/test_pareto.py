@@ -11,7 +11,7 @@ import pytest
 from servotwin.description.load import read_description
 from servotwin.design.sizing.axis_choices import AxisChoices
 from servotwin.design.sizing.evaluate import Rules, demand_of
-from servotwin.design.sizing.pareto import front_at, open_fronts
+from servotwin.design.sizing.pareto import front_at, gap_words, open_fronts
 from servotwin.design.sizing.result import ParetoPoint
 from servotwin.design.sizing.search import Problem
 from servotwin.design.sizing.size import cost_table
@@ -118,3 +118,13 @@ def test_front_of_sets_without_price_bounds_what_it_has_not_found(price):
         paid = [max(p.price / set_price, p.mass / mass) for p in found] if set_price > 0.0 else []
         assert min([*free, *paid, np.inf]) <= 1.0 + found[0].gap + 1e-9
     assert [(p.price, p.mass) for p in front_of(problem, masses)] == best
+
+
+def test_gap_is_told_without_powers_of_ten():
+    assert [gap_words(gap) for gap in (0.0123, 0.5, 2.5, 19.0, np.inf)] == [
+        "1.2 %",
+        "50 %",
+        "250 %",
+        "1900 %",
+        "any amount",
+    ]

@@ -22,7 +22,7 @@ WELL_DAMPED = 0.7  # with this damping ratio
 def as_built(description: RobotDescription) -> RobotDescription:
     """The robot as it is: with the error sources of its file where they act; itself where nothing is to be changed."""
     section = description.error_sources
-    if section is None or not (section.enabled or section.off):
+    if section is None or section.built or not (section.enabled or section.off):
         return description
     drawn = drawn_geometry(description)
     axes = {name: _axis_as_built(description, name, drawn.get(name)) for name in description.axes}
@@ -37,9 +37,7 @@ def as_built(description: RobotDescription) -> RobotDescription:
     if TOOL in drawn:
         tool = description.tool or Tool()
         changes["tool"] = tool.model_copy(update={"deviation": _deviation(tool.deviation, drawn[TOOL])})
-    # its draws are in place: they are not made once more of what is built already
-    built = section.model_copy(update={"geometry": None})
-    return description.model_copy(update=changes | {"error_sources": built})
+    return description.model_copy(update=changes | {"error_sources": section.marked_built()})
 
 
 def _deviation(stated: Deviation | None, drawn: Displacement) -> Deviation:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field, PrivateAttr, model_validator
 
 from servotwin.description.fields import Flag, Measure, Part, Points, Reader, Whole, problem, read_at
 from servotwin.description.nodes import quoted
@@ -249,3 +249,16 @@ class ErrorSources(Part):
         description="which robot of a series: from 1 on, geometry and phases that are not stated are drawn; 0: none",
     )
     seed: Annotated[int, Whole(0, 10**9)] = Field(default=1, description="seed of the draws")
+
+    _built: bool = PrivateAttr(False)  # of a description that ``as_built`` has made
+
+    @property
+    def built(self) -> bool:
+        """Whether its sources are in place already."""
+        return self._built
+
+    def marked_built(self) -> ErrorSources:
+        """A copy whose sources are in place."""
+        made = self.model_copy()
+        made._built = True
+        return made

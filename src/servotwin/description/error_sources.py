@@ -13,7 +13,7 @@ from typing import Any
 from servotwin.description.error_parts import SOURCES, AxisErrors, ErrorSources
 from servotwin.description.schema import RobotDescription
 from servotwin.description.units import did_you_mean
-from servotwin.errors import InputError
+from servotwin.errors import InputError, ServotwinError
 
 NO_MOTOR_FRICTION: dict[str, Any] = dict.fromkeys(
     ("viscous_friction", "coulomb_friction", "static_friction", "stribeck_speed", "friction_table")
@@ -80,6 +80,21 @@ def stated_sources(description: RobotDescription) -> tuple[str, ...]:
     return tuple(name for name in SOURCES if there[name] and name not in section.off)
 
 
+def source_notes(description: RobotDescription) -> list[str]:
+    """Which error sources a run has beside what the rest of its file says, in a line; none without the section."""
+    section = error_sources(description)
+    lines = []
+    if section.enabled:
+        of_trial = f" of trial {section.trial}" if section.trial else ""
+        acting = [name for name in stated_sources(description) if name != "servo_lag"]
+        lines.append(
+            f"error sources{of_trial} that nobody tells the controller: {', '.join(acting) or 'none'}"
+        )
+    if section.off:
+        lines.append(f"error sources switched off: {', '.join(section.off)}")
+    return lines
+
+
 def _checked(names: Iterable[str]) -> set[str]:
     """The names as a set, all of them known."""
     wanted = [names] if isinstance(names, str) else list(names)
@@ -92,6 +107,11 @@ def _checked(names: Iterable[str]) -> set[str]:
 
 def _with(description: RobotDescription, **changes: Any) -> RobotDescription:
     """A copy with other settings of its section; None leaves one as it is."""
+    if error_sources(description).built:
+        raise ServotwinError(
+            f"{description.name}: the robot as it is; expected the description that it was built of, whose sources can "
+            "be switched"
+        )
     stated = {name: value for name, value in changes.items() if value is not None}
     return description.model_copy(
         update={"error_sources": error_sources(description).model_copy(update=stated)}

@@ -23,7 +23,7 @@ from servotwin.description.error_sources import (
 from servotwin.description.geometry_draws import drawn_geometry
 from servotwin.description.load import read_description
 from servotwin.description.schema import RobotDescription
-from servotwin.errors import InputError
+from servotwin.errors import InputError, ServotwinError
 
 ARCMIN, ARCSEC = math.pi / 180 / 60, math.pi / 180 / 3600
 
@@ -247,7 +247,12 @@ def test_drawn_geometry_is_added_to_a_stated_deviation_in_truth_alone() -> None:
     assert deviation.offset == pytest.approx(1e-3 + drawn.offset)
     assert deviation.position[0] == pytest.approx(1e-3 + drawn.position[0])
     assert robot.axes["th2"].deviation.offset == 1e-3  # type: ignore[union-attr]
-    assert as_built(as_built(robot)) == as_built(robot)
+    built = as_built(robot)
+    assert as_built(built) is built
+    with pytest.raises(
+        ServotwinError, match="the robot as it is; expected the description that it was built of"
+    ):
+        without(built, ["geometry"])
 
 
 # --- thermal growth and base ------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from servotwin.description.load import read_description
 from servotwin.mechanism.thermal_growth import grown, true_mechanism
 from servotwin.robot.base_deflection import base_deflection, base_wrench, displaced
 from servotwin.robot.robot import Robot
+from servotwin.simulation.live_robot import LiveRobot
 from servotwin.simulation.results.result import Result
 from tests import small_drives as small
 
@@ -261,3 +262,28 @@ def test_run_on_a_soft_base_moves_alike_and_its_tool_is_where_the_base_takes_it(
     turn = weight * small.ARM * math.cos(q) / 1e4
     assert soft.log.deflection[-1, 4] == pytest.approx(turn, rel=1e-6)
     assert soft.signals["tip_z_m"][-1] == pytest.approx(soft.log.tip[-1, 2], abs=1e-12)
+
+
+# --- what a run says, and what it refuses -----------------------------------------------------------
+
+
+def test_result_names_the_sources_that_acted(tmp_path: Path) -> None:
+    machine = with_errors(ECCENTRIC, geometry={"length": "0.1 mm"}, trial=2, off=["noise"])
+    notes = slow_turn(tmp_path, machine).summary["notes"]
+    assert notes == [
+        "error sources of trial 2 that nobody tells the controller: resolution, eccentricity, friction, geometry",
+        "error sources switched off: noise",
+    ]
+
+
+def test_elastic_gear_in_front_of_a_joint_without_inertia_is_refused_by_name() -> None:
+    changes = {"error_sources.enabled": "true", "error_sources.axes.th5.stiffness": "1e4 N*m/rad"}
+    with pytest.raises(st.ServotwinError, match="joint th5 moves no inertia of its own; expected an inertia"):
+        LiveRobot("palletizer-4", changes, drives=True)
+
+
+def test_live_robot_has_the_error_sources_of_its_file() -> None:
+    robot = LiveRobot("gsis-scara", {"error_sources.enabled": "true"}, drives=True)
+    machine = robot.plant.machine  # type: ignore[attr-defined]
+    assert (machine.motors["flexible"] >= 0).tolist() == [True, True, False, False]
+    assert (machine.sensors["encoder_waves"] == 2).all()

@@ -40,7 +40,9 @@ class Dependent:
 
     index: int
     combination: tuple[tuple[int, float], ...]  # other parameter and its factor
-    effect: bool = True  # False: what is measured does not depend on it; True and no combination: the setup does the same
+    effect: bool = (
+        True  # False: nothing measured depends on it; else, without combination, the setup does the same
+    )
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ import numpy as np
 
 from servotwin.design.calibration.noise import Noise
 from servotwin.mechanism.deviation import displacement
-from servotwin.mechanism.model import Array
+from servotwin.mechanism.model import Array, IntArray
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,8 @@ class Measured:
     position: Array | None = None
     rotation: Array | None = None
     distance: Array | None = None
-    bar: Array | None = None
-    pair: Array | None = None
+    bar: IntArray | None = None
+    pair: IntArray | None = None
     file: str = ""
     lines: tuple[int, ...] = ()
     base: bool = False  # told in the robot's base frame: no station is unknown
@@ -50,12 +50,12 @@ class Measured:
             return "poses" if self.rotation is not None else "positions"
         return "distances from fixed points" if self.pair is None else "distances between pairs"
 
-    def part(self, units: Array) -> Measured:
+    def part(self, units: IntArray) -> Measured:
         """Some of the rows, or pairs."""
         rows = np.asarray(units) if self.pair is None else self.pair[units].ravel()
         pair = None if self.pair is None else np.arange(2 * len(units)).reshape(-1, 2)
 
-        def of(values: Array | None) -> Any:
+        def of(values: Any) -> Any:
             return None if values is None else values[rows]
 
         distance = self.distance
@@ -150,7 +150,7 @@ def residuals(measured: Measured, noise: Noise, setup: Setup, T: Array, J: Array
     length = np.linalg.norm(gap, axis=1)
     along = gap / length[:, None]
     if measured.pair is None:
-        for k, b in enumerate(measured.bar):  # type: ignore[arg-type]
+        for k, b in enumerate(measured.bar):
             own[k, 3 * b : 3 * b + 3] = -along[k]
     model = np.einsum("ki,kip->kp", along, J_gap)
     return (measured.distance - length) / noise.distance, np.hstack([own, model]) / noise.distance

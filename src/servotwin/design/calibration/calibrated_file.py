@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from servotwin.description.load import description_from
 from servotwin.description.overrides import parse_overrides, set_override
 from servotwin.description.schema import RobotDescription
@@ -48,9 +50,7 @@ def deviation_fields(found: Calibration, description: RobotDescription) -> dict[
     for place, deviation in found.model.deviations(found.estimate.theta).items():
         at = sides.get(place, place if place in ("tool", "base") else f"axes.{place}")
         sliding = place in description.axes and description.axes[place].prismatic
-        parts: list[str] = []
-        for key, value in deviation.items():
-            parts.append(f"{key}: {_text(key, value, sliding)}")
+        parts = [f"{key}: {_text(key, value, sliding)}" for key, value in deviation.items() if np.any(value)]
         if parts:
             fields[f"{at}.deviation"] = f"{{{', '.join(parts)}, source: '{source}'}}"
     return fields

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from servotwin.description.sheets.csv_list import export_list, import_list
     from servotwin.description.sheets.gear_sheet import GearSheet, ScrewSheet
     from servotwin.description.sheets.motor_sheet import MotorSheet
+    from servotwin.design.calibration.noise import Noise, Tracker
     from servotwin.design.hydraulic import hydraulic_model
     from servotwin.design.law_comparison import LawRun, compare_laws
     from servotwin.design.model_study import ModelStudy, study_model
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from servotwin.motion.optimal.optimise import optimise_motion
     from servotwin.motion.optimal.result import OptimalMotion
     from servotwin.motion.optimal.task import Region
+    from servotwin.report.drawn_calibration import DrawnCalibration, DrawnPlan, calibrate, plan_calibration
     from servotwin.report.drawn_sizing import DrawnSizing, size
     from servotwin.report.drawn_workspace import DrawnWorkspace, workspace
     from servotwin.robot.complete_model import state_space
@@ -64,6 +66,8 @@ __all__ = [
     "Actuator",
     "Catalogue",
     "CompiledLaw",
+    "DrawnCalibration",
+    "DrawnPlan",
     "DrawnSizing",
     "DrawnWorkspace",
     "GearSheet",
@@ -75,6 +79,7 @@ __all__ = [
     "LawRun",
     "ModelStudy",
     "MotorSheet",
+    "Noise",
     "OptimalMotion",
     "PythonLaw",
     "RealTime",
@@ -94,9 +99,11 @@ __all__ = [
     "SubstitutionResult",
     "SubstitutionRun",
     "SubstitutionScenario",
+    "Tracker",
     "UnreachableError",
     "UnsupportedError",
     "__version__",
+    "calibrate",
     "compare_laws",
     "datasheets",
     "derive",
@@ -106,6 +113,7 @@ __all__ = [
     "import_list",
     "load_robot",
     "optimise_motion",
+    "plan_calibration",
     "plan_job",
     "play_motion",
     "read_catalogue",
@@ -122,6 +130,12 @@ __all__ = [
 ]
 
 _HOMES = {
+    "DrawnCalibration": "servotwin.report.drawn_calibration",
+    "DrawnPlan": "servotwin.report.drawn_calibration",
+    "Noise": "servotwin.design.calibration.noise",
+    "Tracker": "servotwin.design.calibration.noise",
+    "calibrate": "servotwin.report.drawn_calibration",
+    "plan_calibration": "servotwin.report.drawn_calibration",
     "Actuator": "servotwin.drives.own",
     "Catalogue": "servotwin.description.sheets.catalogue",
     "GearSheet": "servotwin.description.sheets.gear_sheet",

@@ -59,6 +59,9 @@ DESIGN_FILES = frozenset(("design.html", "design.json"))
 OPTIMAL_FILES = frozenset(("optimal.html", "optimal.json", "optimal.parquet"))
 SIZING_FILES = frozenset(("sizing.html", "sizing.json", "sizing.csv", "sized-robot.yaml"))
 WORKSPACE_FILES = frozenset(("workspace.html", "workspace.json", "boundary.csv", "map.csv"))
+CALIBRATION_FILES = frozenset(
+    ("calibration.html", "calibration.json", "residuals.csv", "calibrated-robot.yaml")
+)
 STATICS_FILES = frozenset(("statics.html", "statics.json"))
 COMPARISON_FILES = frozenset(("comparison.html", "comparison.json", "comparison.parquet"))
 # Endings of hidden folders: one that is only ever removed; an earlier folder that may have lost its name; one whose

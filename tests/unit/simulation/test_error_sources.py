@@ -74,6 +74,16 @@ def test_run_begins_where_the_encoder_shows_its_pose(tmp_path: Path) -> None:
     assert run.machine.axes["count"][0] == math.floor(50.0 * PER_RAD + 0.5)
 
 
+def test_run_that_holds_its_joints_begins_with_them_at_the_pose_and_motors_wound_up(tmp_path: Path) -> None:
+    machine = with_errors({**ECCENTRIC, **TORSION, **TEETH}, hangs=True)
+    scenario = small.rest(0.1, at="1 rad") | {"start": {"A": "1 rad"}, "initial": {"hold": "joints"}}
+    state = small.prepared(tmp_path, machine, scenario).machine
+    q, theta = state.x[0], state.motors["theta"][0]
+    twist = theta / small.RATIO + tooth_error(theta) - q
+    assert q == pytest.approx(1.0, abs=1e-12)
+    assert K * twist == pytest.approx(small.MASS * 9.80665 * small.ARM * math.cos(1.0), rel=1e-9)
+
+
 @pytest.mark.parametrize("sensing", ["counted", "inverse-time"])
 def test_speed_is_sensed_from_the_angle_that_the_encoder_shows(tmp_path: Path, sensing: str) -> None:
     machine = small.merged(with_errors(ECCENTRIC), {"controller": {"speed_sensing": sensing}})

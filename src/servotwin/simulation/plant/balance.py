@@ -172,7 +172,7 @@ def balance(arm: Arm, theta: Array, *, wound: bool = False) -> Balance:
     twist = np.zeros(len(arm.motors))
     if not wound:
         twist = hanging(arm, theta)
-    q = arm.joints(theta, twist)
+    q = arm.joints(theta, twist + arm.errors(theta) if wound else twist)
     load = arm.load(q)
     if wound and len(arm.elastic):
         twist = arm.whole(arm.unsprung(arm.torsion(load)))

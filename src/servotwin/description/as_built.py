@@ -89,16 +89,20 @@ def with_dry_friction(motor: Motor, torque: float) -> Motor:
 
 
 def _gear_as_built(section: ErrorSources, axis: Axis, errors: AxisErrors) -> Gear | None:
-    """The gear with torsion and play of the section, without what is switched off."""
-    stated = {
-        name: getattr(errors, name)
-        for name in ("stiffness", "damping", "stiffening", "backlash")
-        if getattr(errors, name) is not None
-    }
-    gear = axis.gear
-    if gear is None and not stated:
+    """The gear with torsion and play of the section, without what is switched off.
+
+    What the gear itself states goes first: a torsion takes the place of the section's torsion, a play that of its play.
+    """
+    own = axis.gear or Gear()
+    stated: dict[str, Any] = {}
+    if own.stiffness is None and errors.stiffness is not None:
+        stated = {name: getattr(errors, name) for name in ("stiffness", "damping")}
+        stated |= {"stiffening": errors.stiffening} if not own.backlash else {}
+    if own.backlash is None and own.stiffening is None and errors.backlash is not None:
+        stated["backlash"] = errors.backlash
+    if axis.gear is None and not stated:
         return None
-    gear = (gear or Gear()).model_copy(update=stated)
+    gear = own.model_copy(update=stated)
     if "play" in section.off:
         gear = gear.model_copy(update={"backlash": None})
     if "torsion" in section.off and gear.stiffness is not None:

@@ -40,7 +40,7 @@ def _read_axis(name: str, raw: object, prismatic: bool) -> object:
 
 
 def check_error_sources(robot: RobotDescription) -> None:
-    """Complain about error sources of axes without a drive, and about data that stand in the gear as well."""
+    """Complain about error sources of axes without a drive, and about those that do not go together."""
     section = robot.error_sources
     if section is None:
         return
@@ -51,12 +51,6 @@ def check_error_sources(robot: RobotDescription) -> None:
             raise problem(
                 "the axis has no motor and no gear; expected it at an axis that has", f"{at}.{stated[0]}"
             )
-        for field in GEAR_FIELDS:
-            if getattr(errors, field) is not None and getattr(axis.gear, field, None) is not None:
-                raise problem(
-                    f"stands at axes.{name}.gear.{field} as well, which is true in any case; expected one of them",
-                    f"{at}.{field}",
-                )
         if errors.output_error and axis.prismatic:
             raise problem(
                 "a prismatic joint has no turns; expected transmission_error, per turn of the motor",
@@ -81,12 +75,9 @@ def _check_torsion(robot: RobotDescription, name: str, errors: AxisErrors) -> No
                 f"missing: {field} is one of an elastic gear; expected a stiffness here or at axes.{name}.gear",
                 f"{at}.stiffness",
             )
-    play = errors.backlash or getattr(gear, "backlash", None)
-    if play and (errors.stiffening or getattr(gear, "stiffening", None)):
-        field = "stiffening" if errors.stiffening else "backlash"
-        raise problem(
-            "play and a stiffness that changes with the torque; expected one of them", f"{at}.{field}"
-        )
+    if errors.backlash and errors.stiffening:
+        text = "play and a stiffness that changes with the torque; expected one of them"
+        raise problem(text, f"{at}.stiffening")
     torques = [torque for torque, _ in errors.stiffening or ()]
     if torques != sorted(set(torques)):
         raise problem(

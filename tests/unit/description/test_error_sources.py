@@ -10,6 +10,7 @@ import pytest
 from servotwin.description.as_built import STIFF, as_built
 from servotwin.description.drive_data import FINER, drives_of
 from servotwin.description.drive_errors import drive_errors
+from servotwin.description.drive_parts import Gear
 from servotwin.description.error_parts import SOURCES
 from servotwin.description.error_sources import (
     base_compliance,
@@ -77,9 +78,19 @@ def test_matrix_of_the_base_that_is_no_stiffness_is_refused() -> None:
     assert "is not positive definite" in refusal(base=f"{{matrix: {(-np.eye(6)).tolist()}}}")
 
 
-def test_torsion_that_the_gear_states_as_well_is_refused() -> None:
-    with pytest.raises(InputError, match=r"stands at axes\.th1\.gear\.stiffness as well"):
-        read_description("palletizer-4", {"axes.th1.gear.stiffness": "1e6 N*m/rad"})
+def test_torsion_and_play_that_the_gear_itself_states_go_first() -> None:
+    def gear_of(**changes: str) -> Gear:
+        stated = {f"axes.th1.gear.{name}": text for name, text in changes.items()}
+        found = as_built(with_error_sources(read_description("palletizer-4", stated))).axes["th1"].gear
+        assert found is not None
+        return found
+
+    assert gear_of(stiffness="2e6 N*m/rad").stiffness == 2e6
+    assert gear_of(stiffness="2e6 N*m/rad").damping is None
+    assert gear_of(stiffness="2e6 N*m/rad").backlash == pytest.approx(0.2 * ARCMIN)
+    assert gear_of(backlash="1 arcmin").backlash == pytest.approx(ARCMIN)
+    stiffening = gear_of(stiffness="2e6 N*m/rad", stiffening="[[100 N*m, 3e6 N*m/rad]]")
+    assert stiffening.backlash is None
 
 
 def test_prismatic_joint_has_no_error_per_turn_of_its_own() -> None:

@@ -12,7 +12,8 @@ from servotwin.description.drive_parts import Friction, Gear, Motor
 from servotwin.description.error_parts import AxisErrors, ErrorSources
 from servotwin.description.error_sources import NO_GEAR_FRICTION, NO_MOTOR_FRICTION, error_sources
 from servotwin.description.geometry_draws import BASE, TOOL, Displacement, drawn_geometry
-from servotwin.description.parts import Base, Deviation, JointDeviation
+from servotwin.description.parts import LARGE, Base, Deviation, JointDeviation
+from servotwin.description.problems import refuse
 from servotwin.description.schema import Axis, RobotDescription, Tool
 
 STIFF = 3000.0  # rad/s: a rotor behind a gear whose torsion is switched off swings as quickly as this,
@@ -28,30 +29,47 @@ def as_built(description: RobotDescription) -> RobotDescription:
     axes = {name: _axis_as_built(description, name, drawn.get(name)) for name in description.axes}
     controller = description.controller
     if controller is not None and "noise" in section.off:
-        quiet = controller.current_sensor.model_copy(update={"noise": 0.0})
-        controller = controller.model_copy(update={"current_sensor": quiet})
+        sensors = ("current_sensor", "pressure_sensor")
+        quiet = {name: getattr(controller, name).model_copy(update={"noise": 0.0}) for name in sensors}
+        controller = controller.model_copy(update=quiet)
     changes: dict[str, Any] = {"axes": axes, "controller": controller}
     if BASE in drawn:
         base = description.base or Base()
-        changes["base"] = base.model_copy(update={"deviation": _deviation(base.deviation, drawn[BASE])})
+        moved = _deviation(description, BASE, base.deviation, drawn[BASE])
+        changes["base"] = base.model_copy(update={"deviation": moved})
     if TOOL in drawn:
         tool = description.tool or Tool()
-        changes["tool"] = tool.model_copy(update={"deviation": _deviation(tool.deviation, drawn[TOOL])})
+        moved = _deviation(description, TOOL, tool.deviation, drawn[TOOL])
+        changes["tool"] = tool.model_copy(update={"deviation": moved})
     return description.model_copy(update=changes | {"error_sources": section.marked_built()})
 
 
-def _deviation(stated: Deviation | None, drawn: Displacement) -> Deviation:
+def _deviation(
+    description: RobotDescription, place: str, stated: Deviation | None, drawn: Displacement
+) -> Deviation:
     """A stated deviation of base or tool with one that was drawn."""
-    stated = stated or Deviation()
-    return Deviation(**_sum(stated, drawn))
+    return Deviation(**_sum(description, place, stated or Deviation(), drawn))
 
 
-def _sum(stated: Deviation, drawn: Displacement) -> dict[str, Any]:
-    """Both are small: their shifts and rotation vectors add."""
-    return {
+def _sum(
+    description: RobotDescription, place: str, stated: Deviation, drawn: Displacement
+) -> dict[str, Any]:
+    """Both are small: their shifts and rotation vectors add, and the offsets of joints."""
+    fields = {
         field: tuple(a + b for a, b in zip(getattr(stated, field), getattr(drawn, field), strict=True))
         for field in ("position", "rotation")
     }
+    offset = getattr(stated, "offset", 0.0) + drawn.offset
+    largest = max(abs(value) for value in (*fields["position"], *fields["rotation"], offset))
+    if largest > LARGE:
+        section = error_sources(description)
+        raise refuse(
+            description,
+            "error_sources.geometry",
+            f"trial {section.trial} of seed {section.seed} displaces {place} by {largest:.3g} (m, rad); expected "
+            f"tolerances whose draws stay within {LARGE} m and {LARGE} rad",
+        )
+    return {**fields, "offset": offset} if isinstance(stated, JointDeviation) else fields
 
 
 def _axis_as_built(description: RobotDescription, name: str, drawn: Displacement | None) -> Axis:
@@ -70,8 +88,7 @@ def _axis_as_built(description: RobotDescription, name: str, drawn: Displacement
     changes: dict[str, Any] = {"gear": gear, "motor": motor, "friction": friction}
     if drawn is not None:
         stated = axis.deviation or JointDeviation()
-        offset = stated.offset + drawn.offset
-        changes["deviation"] = JointDeviation(**_sum(stated, drawn), offset=offset, scale=stated.scale)
+        changes["deviation"] = JointDeviation(**_sum(description, name, stated, drawn), scale=stated.scale)
     return axis.model_copy(update=changes)
 
 

@@ -75,7 +75,8 @@ def gear_waves(
     description: RobotDescription, drive: DriveData, errors: AxisErrors, phases: PhaseDraws
 ) -> list[Wave]:
     """Transmission error of a drive's gear, counted at its motor."""
-    ratio, axis = drive.gear.ratio, description.axes[drive.owner]
+    # a motor that turns against its joint has a joint that leads where it lags
+    ratio, axis = max(drive.ratios, key=abs, default=0.0), description.axes[drive.owner]
     sheet = axis.gear.datasheet if axis.gear is not None else None
     stated: tuple[Harmonic, ...] = errors.transmission_error or ()
     if errors.transmission_error is None and sheet is not None:

@@ -15,6 +15,7 @@ from servotwin.description.nodes import join
 if TYPE_CHECKING:
     from servotwin.description.schema import Axis, RobotDescription
 
+MOST_SLOPE = 0.3  # change of an error per angle of its shaft
 GEAR_FIELDS = ("stiffness", "damping", "stiffening", "backlash")
 
 
@@ -57,12 +58,29 @@ def check_error_sources(robot: RobotDescription) -> None:
                 f"{at}.output_error",
             )
         _check_torsion(robot, name, errors)
+        _check_slopes(robot, name, errors)
 
 
 _DRIVE_FIELDS = (
     "eccentricity", "encoder_noise", *GEAR_FIELDS, "hysteresis", "transmission_error", "output_error",
     "coulomb_friction",
 )  # fmt: skip
+
+
+def _check_slopes(robot: RobotDescription, name: str, errors: AxisErrors) -> None:
+    """A shaft whose error changes nearly as quickly as its angle would run backwards in parts of a turn."""
+    per_turn = sum(order * amplitude for order, amplitude, _ in errors.eccentricity or ())
+    ratio = getattr(robot.axes[name].gear, "motor_per_joint", None) or 1.0
+    teeth = sum(order * amplitude for order, amplitude, _ in errors.transmission_error or ()) * abs(ratio)
+    teeth += sum(order * amplitude for order, amplitude, _ in errors.output_error or ())
+    at_gear = "transmission_error" if errors.transmission_error else "output_error"
+    for field, slope in (("eccentricity", per_turn), (at_gear, teeth)):
+        if slope > MOST_SLOPE:
+            raise problem(
+                f"orders times amplitudes sum up to {slope:.3g} at the motor: it would turn unevenly by that part of "
+                f"its speed; expected at most {MOST_SLOPE}",
+                f"error_sources.axes.{name}.{field}",
+            )
 
 
 def _check_torsion(robot: RobotDescription, name: str, errors: AxisErrors) -> None:

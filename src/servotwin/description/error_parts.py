@@ -23,6 +23,8 @@ SOURCES = (
 )  # fmt: skip
 MOST_HARMONICS = 6
 MOST_ORDER = 1e6  # per turn
+MOST_EXPANSION = 1e-3  # 1/K: ten times that of plastics
+WARMTH = Measure("K", minimum=-300.0, maximum=500.0)
 SYMMETRY = 1e-9  # of the largest entry of a matrix: of numbers written short
 
 Harmonic = tuple[float, float, float | None]
@@ -128,7 +130,7 @@ class AxisErrors(Part):
     coulomb_friction: Annotated[float, Measure("N*m", minimum=0.0)] = Field(
         default=0.0, description="friction torque at the motor's shaft beside what the motor states"
     )
-    temperature_rise: Annotated[float | None, Measure("K")] = Field(
+    temperature_rise: Annotated[float | None, WARMTH] = Field(
         default=None, description="of the link that this axis moves, when warm; default that of the robot"
     )
     heating: Annotated[float | None, Measure("K/W", minimum=0.0)] = Field(
@@ -177,10 +179,10 @@ class GeometryTolerances(Part):
 class ThermalGrowth(Part):
     """Links that lengthen as they warm up."""
 
-    expansion: Annotated[float, Measure("1/K", minimum=0.0)] = Field(
+    expansion: Annotated[float, Measure("1/K", minimum=0.0, maximum=MOST_EXPANSION)] = Field(
         description="relative growth of lengths per kelvin: steel 12e-6, aluminium 23e-6"
     )
-    temperature_rise: Annotated[float, Measure("K")] = Field(
+    temperature_rise: Annotated[float, WARMTH] = Field(
         default=0.0, description="of links over the state in which the robot was measured, when warm"
     )
     time_constant: Annotated[float, Measure("s", above=0.0)] = Field(

@@ -46,7 +46,11 @@ def without(description: RobotDescription, names: Iterable[str]) -> RobotDescrip
 
 
 def only(description: RobotDescription, names: Iterable[str]) -> RobotDescription:
-    """A robot with these error sources alone, as far as they are not switched off already."""
+    """A robot with these error sources alone, as far as they are not switched off already.
+
+    Hysteresis is one of the torsion: who asks for it asks for both. A section that is not enabled stays so
+    (``with_error_sources``).
+    """
     wanted = _checked(names)
     return without(description, [name for name in SOURCES if name not in wanted])
 
@@ -65,9 +69,10 @@ def stated_sources(description: RobotDescription) -> tuple[str, ...]:
     there = {
         "resolution": any(axis.encoder is not None for axis in description.axes.values()),
         "eccentricity": any(axis.eccentricity for axis in axes),
-        "noise": any(axis.encoder_noise for axis in axes) or _current_noise(description),
+        "noise": any(axis.encoder_noise for axis in axes) or _sensor_noise(description),
         "play": any(part.backlash for part in axes) or any(gear.backlash for gear in gears),
-        "hysteresis": any(part.hysteresis for part in axes) or any(sheet.hysteresis for sheet in sheets),
+        "hysteresis": "torsion" not in section.off  # whose loop it is
+        and (any(part.hysteresis for part in axes) or any(sheet.hysteresis for sheet in sheets)),
         "transmission_error": any(part.output_error or part.transmission_error for part in axes)
         or any(sheet.transmission_error for sheet in sheets),
         "torsion": any(part.stiffness for part in axes) or any(gear.stiffness for gear in gears),
@@ -118,9 +123,9 @@ def _with(description: RobotDescription, **changes: Any) -> RobotDescription:
     )
 
 
-def _current_noise(description: RobotDescription) -> bool:
+def _sensor_noise(description: RobotDescription) -> bool:
     controller = description.controller
-    return controller is not None and controller.current_sensor.noise > 0.0
+    return controller is not None and bool(controller.current_sensor.noise or controller.pressure_sensor.noise)
 
 
 def _friction(description: RobotDescription) -> bool:

@@ -84,6 +84,18 @@ def test_run_that_holds_its_joints_begins_with_them_at_the_pose_and_motors_wound
     assert K * twist == pytest.approx(small.MASS * 9.80665 * small.ARM * math.cos(1.0), rel=1e-9)
 
 
+def test_motor_of_a_run_that_begins_in_motion_has_its_friction_once_beside_what_its_gear_takes(
+    tmp_path: Path,
+) -> None:
+    steep = {**TORSION, "transmission_error": [[4, "4 arcmin", "0 deg"]], "coulomb_friction": "0.05 N*m"}
+    scenario = {"move": [{"to": {"A": "2 rad"}}], "start": {"A": "0 rad"}, "initial": {"speed": {"A": "1 rad/s"}}}
+    run = small.prepared(tmp_path, with_errors(steep), scenario)
+    # nothing hangs at the gear, so that its lever of 1.23 has nothing to multiply
+    friction = 0.05 + small.VISCOUS * small.RATIO
+    current = run.machine.y[int(run.machine.motors["current_at"][0])]
+    assert small.K * current == pytest.approx(friction, rel=1e-3)
+
+
 @pytest.mark.parametrize("sensing", ["counted", "inverse-time"])
 def test_speed_is_sensed_from_the_angle_that_the_encoder_shows(tmp_path: Path, sensing: str) -> None:
     machine = small.merged(with_errors(ECCENTRIC), {"controller": {"speed_sensing": sensing}})
@@ -169,6 +181,25 @@ def test_lost_motion_of_a_hysteresis_is_its_width_and_its_loss_the_area_of_the_l
     torque, length = K * width / 2, width / 2
     # two sweeps over the whole range; each begins with the exponential of eq:hysteresis
     assert lost == pytest.approx(2.0 * torque * (np.ptp(twist) - 2.0 * length), rel=0.01)
+
+
+@pytest.mark.parametrize("width", [1e-6, 1e-9])
+def test_hysteresis_that_a_step_passes_at_once_loses_its_torque_times_the_way_of_the_twist(
+    tmp_path: Path, width: float
+) -> None:
+    machine = with_errors({**TORSION, "hysteresis": f"{width} rad"}, hangs=True)
+    moves = [{"to": {"A": to}, "speed": "80 %", "ramp": "0.05 s"} for to in ("0.6 rad", "0 rad")]
+    lost, ways = {}, {}
+    for method in ("fast", "adaptive") if width > 1e-8 else ("fast",):
+        scenario = {"move": moves, "solver": {"method": method}, "record": {"every": "0.2 ms"}}
+        result = small.run_case(tmp_path, machine, scenario)
+        seen = result.signals
+        twist = seen["motor_A_angle_rad"] / small.RATIO - seen["joint_A_position_rad"]
+        lost[method], ways[method] = result.summary["energy"]["hysteresis_J"], np.abs(np.diff(twist)).sum()
+        assert abs(result.summary["energy"]["balance_error_relative"]) < 1e-7
+    # k h/2 all along, but for the width itself after a reversal and for what turns round within a row
+    assert lost["fast"] == pytest.approx(K * width / 2 * ways["fast"], rel=0.01)
+    assert lost["fast"] == pytest.approx(lost.get("adaptive", lost["fast"]), rel=1e-3)
 
 
 def test_lost_motion_of_play_and_hysteresis_is_their_sum(tmp_path: Path) -> None:
@@ -284,6 +315,12 @@ def test_result_names_the_sources_that_acted(tmp_path: Path) -> None:
         "error sources of trial 2 that nobody tells the controller: resolution, eccentricity, friction, geometry",
         "error sources switched off: noise",
     ]
+
+
+def test_resolution_that_is_switched_for_the_plant_alone_is_refused(tmp_path: Path) -> None:
+    plant = {"plant": {"set": {"error_sources.off": "[resolution]"}}}
+    with pytest.raises(st.ServotwinError, match="robot and controller, which must count alike; expected it for both"):
+        small.run_case(tmp_path, small.robot(), plant)
 
 
 def test_elastic_gear_in_front_of_a_joint_without_inertia_is_refused_by_name() -> None:

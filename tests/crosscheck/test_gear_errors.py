@@ -48,8 +48,9 @@ def test_unpowered_motor_and_arm_swing_alike(tmp_path: Path, method: str, ratio:
     plant.motors["theta"], plant.motors["w"] = 1.0, 40.0
     choose_window(plant)
     plant.advance(round(SPAN * 1e9))
+    begins = [0.0, 0.0, 1.0, 40.0, 0.0]
     wanted = solve_ivp(
-        written_down_again, (0.0, SPAN), [0.0, 0.0, 1.0, 40.0, 0.0], args=(ratio,), method="DOP853", rtol=1e-11, atol=1e-13
+        written_down_again, (0.0, SPAN), begins, args=(ratio,), method="DOP853", rtol=1e-11, atol=1e-13
     ).y[:, -1]
     # four swings; the plant counts the hysteresis at the motor. The fast method takes steps of third order as long as
     # its windows, a seventieth of a swing, across the kinks where the twist turns round

@@ -51,9 +51,7 @@ def _deviation(
     return Deviation(**_sum(description, place, stated or Deviation(), drawn))
 
 
-def _sum(
-    description: RobotDescription, place: str, stated: Deviation, drawn: Displacement
-) -> dict[str, Any]:
+def _sum(description: RobotDescription, place: str, stated: Deviation, drawn: Displacement) -> dict[str, Any]:
     """Both are small: their shifts and rotation vectors add, and the offsets of joints."""
     fields = {
         field: tuple(a + b for a, b in zip(getattr(stated, field), getattr(drawn, field), strict=True))

@@ -125,7 +125,9 @@ def _with(description: RobotDescription, **changes: Any) -> RobotDescription:
 
 def _sensor_noise(description: RobotDescription) -> bool:
     controller = description.controller
-    return controller is not None and bool(controller.current_sensor.noise or controller.pressure_sensor.noise)
+    return controller is not None and bool(
+        controller.current_sensor.noise or controller.pressure_sensor.noise
+    )
 
 
 def _friction(description: RobotDescription) -> bool:

@@ -73,8 +73,8 @@ def torsion_torque(motor: Any, twist: float, rate: float) -> float:
 def hysteresis_rate(motor: Any, z: float, rate: float) -> float:
     """Rate of the twist z of the hysteresis [rad/s] while the gear twists with ``rate``.
 
-    Within a step of fixed length a twist may pass the whole width many times over, which no such step can follow: z then
-    goes to its limit in the time of a step (eq:hysteresis-pace).
+    Within a step of fixed length a twist may pass the whole width many times over, which no such step can follow: z
+    then goes to its limit in the time of a step (eq:hysteresis-pace).
     """
     limit = motor.hysteresis_limit
     if abs(rate) > motor.hysteresis_pace * limit:

@@ -228,7 +228,9 @@ def test_joint_leads_by_the_same_error_when_its_motor_turns_against_it() -> None
     order, amplitude, phase = drive_errors(robot, drives_of(robot)[0]).gear[-1]
     q = np.linspace(-2.0, 2.0, 9)
     lead = amplitude * (np.sin(order * (-100.0 * q) + phase) - math.sin(phase)) / -100.0
-    assert lead == pytest.approx(10 * ARCSEC * (np.sin(3.0 * q + math.radians(20)) - math.sin(math.radians(20))))
+    assert lead == pytest.approx(
+        10 * ARCSEC * (np.sin(3.0 * q + math.radians(20)) - math.sin(math.radians(20)))
+    )
 
 
 def test_hysteresis_and_transmission_error_of_a_data_sheet_act_once_enabled() -> None:

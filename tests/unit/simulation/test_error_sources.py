@@ -88,7 +88,11 @@ def test_motor_of_a_run_that_begins_in_motion_has_its_friction_once_beside_what_
     tmp_path: Path,
 ) -> None:
     steep = {**TORSION, "transmission_error": [[4, "4 arcmin", "0 deg"]], "coulomb_friction": "0.05 N*m"}
-    scenario = {"move": [{"to": {"A": "2 rad"}}], "start": {"A": "0 rad"}, "initial": {"speed": {"A": "1 rad/s"}}}
+    scenario = {
+        "move": [{"to": {"A": "2 rad"}}],
+        "start": {"A": "0 rad"},
+        "initial": {"speed": {"A": "1 rad/s"}},
+    }
     run = small.prepared(tmp_path, with_errors(steep), scenario)
     # nothing hangs at the gear, so that its lever of 1.23 has nothing to multiply
     friction = 0.05 + small.VISCOUS * small.RATIO
@@ -319,7 +323,9 @@ def test_result_names_the_sources_that_acted(tmp_path: Path) -> None:
 
 def test_resolution_that_is_switched_for_the_plant_alone_is_refused(tmp_path: Path) -> None:
     plant = {"plant": {"set": {"error_sources.off": "[resolution]"}}}
-    with pytest.raises(st.ServotwinError, match="robot and controller, which must count alike; expected it for both"):
+    with pytest.raises(
+        st.ServotwinError, match="robot and controller, which must count alike; expected it for both"
+    ):
         small.run_case(tmp_path, small.robot(), plant)
 
 

@@ -222,6 +222,20 @@ def test_errors_of_a_gear_are_counted_at_its_motor() -> None:
     assert errors.encoder[0][:2] == pytest.approx((1.0, 20 * ARCSEC))
 
 
+@pytest.mark.parametrize("width", [2e-4, 1.2e-3, 6e-3])
+def test_hysteresis_holds_its_width_open_in_a_spring_that_stiffens(width: float) -> None:
+    changes = {"error_sources.axes.A.hysteresis": f"{width} rad"}
+    robot = as_built(with_error_sources(read_description("gsis-scara", changes)))
+    drive = drives_of(robot)[0]
+    errors = drive_errors(robot, drive)
+    # the catalogue's torsion at the joint: 31, 50 and 57 kN m/rad from 0, 14 and 48 N m on
+    bends = np.cumsum([0.0, 14.0 / 3.1e4, 34.0 / 5.0e4, 1000.0 / 5.7e4])
+    torque = np.interp(width / 2, bends, [0.0, 14.0, 48.0, 1048.0])
+    n = drive.gear.ratio
+    assert errors.hysteresis_limit == pytest.approx(n * width / 2)
+    assert n * errors.hysteresis_stiffness * errors.hysteresis_limit == pytest.approx(torque)
+
+
 def test_joint_leads_by_the_same_error_when_its_motor_turns_against_it() -> None:
     error = {"axes.A.gear.ratio": "-100", "error_sources.axes.A.output_error": "[[3, 10 arcsec, 20 deg]]"}
     robot = as_built(with_error_sources(read_description("gsis-scara", error)))

@@ -70,15 +70,15 @@ def torsion_torque(motor: Any, twist: float, rate: float) -> float:
 
 
 @helper
-def hysteresis_rate(motor: Any, z: float, rate: float) -> float:
+def hysteresis_rate(motor: Any, z: float, rate: float, step: float) -> float:
     """Rate of the twist z of the hysteresis [rad/s] while the gear twists with ``rate``.
 
-    Within a step of fixed length a twist may pass the whole width many times over, which no such step can follow: z
-    then goes to its limit in the time of a step (eq:hysteresis-pace).
+    ``step``: length of the fixed steps that follow it [s], 0 where they adapt. Within one a twist may pass the whole
+    width many times over: z then goes to its limit in the time of a step (eq:hysteresis-pace).
     """
     limit = motor.hysteresis_limit
-    if abs(rate) > motor.hysteresis_pace * limit:
-        return motor.hysteresis_pace * (math.copysign(limit, rate) - z)  # type: ignore[no-any-return]  # eq:hysteresis-pace
+    if abs(rate) * step > limit:
+        return (math.copysign(limit, rate) - z) / step  # type: ignore[no-any-return]  # eq:hysteresis-pace
     return rate - abs(rate) * z / limit  # type: ignore[no-any-return]  # eq:hysteresis
 
 

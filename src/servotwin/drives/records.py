@@ -94,9 +94,8 @@ MOTOR = _dtype(
     "stiffness damping half_play eta g "
     # where its stiffness changes, and by how much (eq:gear-stiffening); 0 where it does not
     "bend_1 bend_2 added_1 added_2 "
-    # hysteresis of its torsion (eq:hysteresis): stiffness on a reversal, twist beyond which it slips, and the pace of
-    # the steps that follow it [1/s], inf where these adapt
-    "hysteresis_stiffness hysteresis_limit hysteresis_pace "
+    # hysteresis of its torsion (eq:hysteresis): stiffness on a reversal, and twist beyond which it slips
+    "hysteresis_stiffness hysteresis_limit "
     # thermal network
     "T_w T_h T_ref T_ambient R_wh R_ha C_w C_h alpha T_limit "
     # applied: switch state per volt of the bus (alpha, beta for three phases), torque of an ideal drive

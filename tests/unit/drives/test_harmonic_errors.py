@@ -101,8 +101,8 @@ def twisted(motors: Any, path: Any, steps: int, z: Any, out: Any) -> None:
     for k in range(path.shape[0] - 1):
         d = (path[k + 1] - path[k]) / steps
         for _ in range(steps):
-            half = z[0] + 0.5 * hysteresis_rate(motor, z[0], d)
-            follows = hysteresis_rate(motor, half, d)
+            half = z[0] + 0.5 * hysteresis_rate(motor, z[0], d, 0.0)
+            follows = hysteresis_rate(motor, half, d, 0.0)
             out[0] += motor.hysteresis_stiffness * half * d
             out[1] += motor.hysteresis_stiffness * half * (d - follows)
             z[0] += follows
@@ -111,7 +111,6 @@ def twisted(motors: Any, path: Any, steps: int, z: Any, out: Any) -> None:
 def hysteresis(stiffness: float, limit: float) -> Any:
     motors = zeros(MOTOR, 1)
     motors["hysteresis_stiffness"], motors["hysteresis_limit"] = stiffness, limit
-    motors["hysteresis_pace"] = math.inf
     return motors
 
 

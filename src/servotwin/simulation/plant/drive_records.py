@@ -109,7 +109,7 @@ def fill_gear(record: Any, description: RobotDescription, drive: DriveData, elas
 
 def fill_gear_errors(record: Any, description: RobotDescription, drive: DriveData) -> None:
     """Hysteresis and transmission error of an elastic gear; those of a stiff gear are read by its encoder."""
-    record["hysteresis_at"], record["hysteresis_pace"] = -1, math.inf
+    record["hysteresis_at"] = -1
     if record["flexible"] < 0:
         return
     errors = drive_errors(description, drive)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -238,7 +237,6 @@ def build_machine(
     machine.own, machine.kept = own, [*machine.kept, *kept]
     machine.groups = attach_groups(world[0], motors, truth, plant)
     period = controller_of(belief).current_period_ns
-    motors["hysteresis_pace"] = math.inf if solver.method == "adaptive" else 1e9 / period
     world["record"]["log_every"] = world["record"]["log_next"] = max(LOG_PERIOD // period, 1) * period
     if scenario is not None:
         attach_environment(machine, arm_mechanism(plant, machine.motors), scenario, allow_code=allow_code)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from servotwin.description.sheets.csv_list import export_list, import_list
     from servotwin.description.sheets.gear_sheet import GearSheet, ScrewSheet
     from servotwin.description.sheets.motor_sheet import MotorSheet
+    from servotwin.design.calibration.noise import Noise, Tracker
     from servotwin.design.hydraulic import hydraulic_model
     from servotwin.design.law_comparison import LawRun, compare_laws
     from servotwin.design.line_test import LineTest, line_test
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from servotwin.motion.optimal.result import OptimalMotion
     from servotwin.motion.optimal.task import Region
     from servotwin.report.drawn_accuracy import DrawnAccuracy, iso9283
+    from servotwin.report.drawn_calibration import DrawnCalibration, DrawnPlan, calibrate, plan_calibration
     from servotwin.report.drawn_sizing import DrawnSizing, size
     from servotwin.report.drawn_workspace import DrawnWorkspace, workspace
     from servotwin.robot.complete_model import state_space
@@ -69,6 +71,8 @@ __all__ = [
     "Catalogue",
     "CompiledLaw",
     "DrawnAccuracy",
+    "DrawnCalibration",
+    "DrawnPlan",
     "DrawnSizing",
     "DrawnWorkspace",
     "GearSheet",
@@ -81,6 +85,7 @@ __all__ = [
     "LineTest",
     "ModelStudy",
     "MotorSheet",
+    "Noise",
     "OptimalMotion",
     "PythonLaw",
     "RealTime",
@@ -101,10 +106,12 @@ __all__ = [
     "SubstitutionResult",
     "SubstitutionRun",
     "SubstitutionScenario",
+    "Tracker",
     "UnreachableError",
     "UnsupportedError",
     "__version__",
     "arm_modes",
+    "calibrate",
     "compare_laws",
     "datasheets",
     "derive",
@@ -116,6 +123,7 @@ __all__ = [
     "line_test",
     "load_robot",
     "optimise_motion",
+    "plan_calibration",
     "plan_job",
     "play_motion",
     "read_catalogue",
@@ -133,6 +141,12 @@ __all__ = [
 ]
 
 _HOMES = {
+    "DrawnCalibration": "servotwin.report.drawn_calibration",
+    "DrawnPlan": "servotwin.report.drawn_calibration",
+    "Noise": "servotwin.design.calibration.noise",
+    "Tracker": "servotwin.design.calibration.noise",
+    "calibrate": "servotwin.report.drawn_calibration",
+    "plan_calibration": "servotwin.report.drawn_calibration",
     "Actuator": "servotwin.drives.own",
     "Catalogue": "servotwin.description.sheets.catalogue",
     "GearSheet": "servotwin.description.sheets.gear_sheet",

@@ -8,6 +8,7 @@ import typer
 
 from servotwin import __version__
 from servotwin.cli.app_accuracy import add_commands as add_accuracy_commands
+from servotwin.cli.app_calibrate import add_commands as add_calibrate_commands
 from servotwin.cli.app_catalogue import add_commands as add_catalogue_commands
 from servotwin.cli.app_hil import add_commands as add_hil_commands
 from servotwin.cli.app_jobs import add_commands
@@ -565,6 +566,7 @@ add_catalogue_commands(app)
 add_model_commands(app)
 add_workspace_commands(app)
 add_accuracy_commands(app)
+add_calibrate_commands(app)
 add_hil_commands(app)
 add_commands(app)
 

@@ -12,7 +12,8 @@ from servotwin.description.drive_parts import Friction, Gear, Motor
 from servotwin.description.error_parts import AxisErrors, ErrorSources
 from servotwin.description.error_sources import NO_GEAR_FRICTION, NO_MOTOR_FRICTION, error_sources
 from servotwin.description.geometry_draws import BASE, TOOL, Displacement, drawn_geometry
-from servotwin.description.parts import Base, Deviation, JointDeviation
+from servotwin.description.parts import LARGE, Base, Deviation, JointDeviation
+from servotwin.description.problems import refuse
 from servotwin.description.schema import Axis, RobotDescription, Tool
 
 STIFF = 3000.0  # rad/s: a rotor behind a gear whose torsion is switched off swings as quickly as this,
@@ -22,38 +23,51 @@ WELL_DAMPED = 0.7  # with this damping ratio
 def as_built(description: RobotDescription) -> RobotDescription:
     """The robot as it is: with the error sources of its file where they act; itself where nothing is to be changed."""
     section = description.error_sources
-    if section is None or not (section.enabled or section.off):
+    if section is None or section.built or not (section.enabled or section.off):
         return description
     drawn = drawn_geometry(description)
     axes = {name: _axis_as_built(description, name, drawn.get(name)) for name in description.axes}
     controller = description.controller
     if controller is not None and "noise" in section.off:
-        quiet = controller.current_sensor.model_copy(update={"noise": 0.0})
-        controller = controller.model_copy(update={"current_sensor": quiet})
+        sensors = ("current_sensor", "pressure_sensor")
+        quiet = {name: getattr(controller, name).model_copy(update={"noise": 0.0}) for name in sensors}
+        controller = controller.model_copy(update=quiet)
     changes: dict[str, Any] = {"axes": axes, "controller": controller}
     if BASE in drawn:
         base = description.base or Base()
-        changes["base"] = base.model_copy(update={"deviation": _deviation(base.deviation, drawn[BASE])})
+        moved = _deviation(description, BASE, base.deviation, drawn[BASE])
+        changes["base"] = base.model_copy(update={"deviation": moved})
     if TOOL in drawn:
         tool = description.tool or Tool()
-        changes["tool"] = tool.model_copy(update={"deviation": _deviation(tool.deviation, drawn[TOOL])})
-    # its draws are in place: they are not made once more of what is built already
-    built = section.model_copy(update={"geometry": None})
-    return description.model_copy(update=changes | {"error_sources": built})
+        moved = _deviation(description, TOOL, tool.deviation, drawn[TOOL])
+        changes["tool"] = tool.model_copy(update={"deviation": moved})
+    return description.model_copy(update=changes | {"error_sources": section.marked_built()})
 
 
-def _deviation(stated: Deviation | None, drawn: Displacement) -> Deviation:
+def _deviation(
+    description: RobotDescription, place: str, stated: Deviation | None, drawn: Displacement
+) -> Deviation:
     """A stated deviation of base or tool with one that was drawn."""
-    stated = stated or Deviation()
-    return Deviation(**_sum(stated, drawn))
+    return Deviation(**_sum(description, place, stated or Deviation(), drawn))
 
 
-def _sum(stated: Deviation, drawn: Displacement) -> dict[str, Any]:
-    """Both are small: their shifts and rotation vectors add."""
-    return {
+def _sum(description: RobotDescription, place: str, stated: Deviation, drawn: Displacement) -> dict[str, Any]:
+    """Both are small: their shifts and rotation vectors add, and the offsets of joints."""
+    fields = {
         field: tuple(a + b for a, b in zip(getattr(stated, field), getattr(drawn, field), strict=True))
         for field in ("position", "rotation")
     }
+    offset = getattr(stated, "offset", 0.0) + drawn.offset
+    largest = max(abs(value) for value in (*fields["position"], *fields["rotation"], offset))
+    if largest > LARGE:
+        section = error_sources(description)
+        raise refuse(
+            description,
+            "error_sources.geometry",
+            f"trial {section.trial} of seed {section.seed} displaces {place} by {largest:.3g} (m, rad); expected "
+            f"tolerances whose draws stay within {LARGE} m and {LARGE} rad",
+        )
+    return {**fields, "offset": offset} if isinstance(stated, JointDeviation) else fields
 
 
 def _axis_as_built(description: RobotDescription, name: str, drawn: Displacement | None) -> Axis:
@@ -72,8 +86,7 @@ def _axis_as_built(description: RobotDescription, name: str, drawn: Displacement
     changes: dict[str, Any] = {"gear": gear, "motor": motor, "friction": friction}
     if drawn is not None:
         stated = axis.deviation or JointDeviation()
-        offset = stated.offset + drawn.offset
-        changes["deviation"] = JointDeviation(**_sum(stated, drawn), offset=offset, scale=stated.scale)
+        changes["deviation"] = JointDeviation(**_sum(description, name, stated, drawn), scale=stated.scale)
     return axis.model_copy(update=changes)
 
 
@@ -91,16 +104,20 @@ def with_dry_friction(motor: Motor, torque: float) -> Motor:
 
 
 def _gear_as_built(section: ErrorSources, axis: Axis, errors: AxisErrors) -> Gear | None:
-    """The gear with torsion and play of the section, without what is switched off."""
-    stated = {
-        name: getattr(errors, name)
-        for name in ("stiffness", "damping", "stiffening", "backlash")
-        if getattr(errors, name) is not None
-    }
-    gear = axis.gear
-    if gear is None and not stated:
+    """The gear with torsion and play of the section, without what is switched off.
+
+    What the gear itself states goes first: a torsion takes the place of the section's torsion, a play that of its play.
+    """
+    own = axis.gear or Gear()
+    stated: dict[str, Any] = {}
+    if own.stiffness is None and errors.stiffness is not None:
+        stated = {name: getattr(errors, name) for name in ("stiffness", "damping")}
+        stated |= {"stiffening": errors.stiffening} if not own.backlash else {}
+    if own.backlash is None and own.stiffening is None and errors.backlash is not None:
+        stated["backlash"] = errors.backlash
+    if axis.gear is None and not stated:
         return None
-    gear = (gear or Gear()).model_copy(update=stated)
+    gear = own.model_copy(update=stated)
     if "play" in section.off:
         gear = gear.model_copy(update={"backlash": None})
     if "torsion" in section.off and gear.stiffness is not None:

@@ -2,11 +2,12 @@ r"""Error sources of one drive, at its motor's side, and the draws of a robot ou
 
 Amplitudes of a gear stand at the joint; at the motor they count ratio times. A harmonic per turn of the joint is one of
 order :math:`o/n` of the motor. The width h of a torsion loop at zero torque is what the hysteresis of eq:hysteresis
-leaves there in its stiffness k: between :math:`\mp k_h z_h/k`,
+leaves there in its spring tau_k: the twists at which this holds :math:`\mp k_h z_h`,
 
-.. math:: h = 2 k_h z_h / k, \qquad k_h = k, \quad z_h = h/2                       (eq:hysteresis-width)
+.. math:: \tau_k(h/2) = k_h z_h, \qquad z_h = h/2, \quad k_h = \tau_k(h/2)/z_h         (eq:hysteresis-width)
 
-with the choice that the stiffness doubles on a reversal, since sheets print no more than the width.
+with the choice of z_h by which a stiffness k, that of the spring up to h/2, doubles on a reversal: sheets print no more
+than the width.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from servotwin.description.drive_data import DriveData
+from servotwin.description.drive_data import DriveData, DriveGear
 from servotwin.description.error_parts import AxisErrors, Harmonic
 from servotwin.description.error_sources import error_sources
 from servotwin.description.schema import RobotDescription
@@ -75,7 +76,8 @@ def gear_waves(
     description: RobotDescription, drive: DriveData, errors: AxisErrors, phases: PhaseDraws
 ) -> list[Wave]:
     """Transmission error of a drive's gear, counted at its motor."""
-    ratio, axis = drive.gear.ratio, description.axes[drive.owner]
+    # a motor that turns against its joint has a joint that leads where it lags
+    ratio, axis = max(drive.ratios, key=abs, default=0.0), description.axes[drive.owner]
     sheet = axis.gear.datasheet if axis.gear is not None else None
     stated: tuple[Harmonic, ...] = errors.transmission_error or ()
     if errors.transmission_error is None and sheet is not None:
@@ -94,6 +96,18 @@ def hysteresis_of(description: RobotDescription, drive: DriveData, errors: AxisE
     if width is None and gear is not None and gear.datasheet is not None:
         width = gear.datasheet.hysteresis
     off = {"hysteresis", "torsion"} & set(error_sources(description).off)
-    if not width or drive.gear.stiffness is None or off:
+    if not width or not drive.gear.ratio or drive.gear.stiffness is None or off:
         return 0.0, 0.0
-    return drive.gear.stiffness, 0.5 * width * drive.gear.ratio  # eq:hysteresis-width
+    limit = 0.5 * width * drive.gear.ratio
+    return spring_torque(drive.gear, limit) / limit, limit  # eq:hysteresis-width
+
+
+def spring_torque(gear: DriveGear, twist: float) -> float:
+    """Torque [N m] of an elastic gear without play at a twist of at least zero [rad] (eq:gear-stiffening)."""
+    torque, begins, k = 0.0, 0.0, gear.stiffness or 0.0
+    for bend, stiffer in gear.stiffening:
+        bends = begins + (bend - torque) / k
+        if twist <= bends:
+            break
+        torque, begins, k = bend, bends, stiffer
+    return torque + k * (twist - begins)

@@ -15,6 +15,7 @@ from servotwin.description.nodes import join
 if TYPE_CHECKING:
     from servotwin.description.schema import Axis, RobotDescription
 
+MOST_SLOPE = 0.3  # change of an error per angle of its shaft
 GEAR_FIELDS = ("stiffness", "damping", "stiffening", "backlash")
 
 
@@ -40,7 +41,7 @@ def _read_axis(name: str, raw: object, prismatic: bool) -> object:
 
 
 def check_error_sources(robot: RobotDescription) -> None:
-    """Complain about error sources of axes without a drive, and about data that stand in the gear as well."""
+    """Complain about error sources of axes without a drive, and about those that do not go together."""
     section = robot.error_sources
     if section is None:
         return
@@ -51,24 +52,35 @@ def check_error_sources(robot: RobotDescription) -> None:
             raise problem(
                 "the axis has no motor and no gear; expected it at an axis that has", f"{at}.{stated[0]}"
             )
-        for field in GEAR_FIELDS:
-            if getattr(errors, field) is not None and getattr(axis.gear, field, None) is not None:
-                raise problem(
-                    f"stands at axes.{name}.gear.{field} as well, which is true in any case; expected one of them",
-                    f"{at}.{field}",
-                )
         if errors.output_error and axis.prismatic:
             raise problem(
                 "a prismatic joint has no turns; expected transmission_error, per turn of the motor",
                 f"{at}.output_error",
             )
         _check_torsion(robot, name, errors)
+        _check_slopes(robot, name, errors)
 
 
 _DRIVE_FIELDS = (
     "eccentricity", "encoder_noise", *GEAR_FIELDS, "hysteresis", "transmission_error", "output_error",
     "coulomb_friction",
 )  # fmt: skip
+
+
+def _check_slopes(robot: RobotDescription, name: str, errors: AxisErrors) -> None:
+    """A shaft whose error changes nearly as quickly as its angle would run backwards in parts of a turn."""
+    per_turn = sum(order * amplitude for order, amplitude, _ in errors.eccentricity or ())
+    ratio = getattr(robot.axes[name].gear, "motor_per_joint", None) or 1.0
+    teeth = sum(order * amplitude for order, amplitude, _ in errors.transmission_error or ()) * abs(ratio)
+    teeth += sum(order * amplitude for order, amplitude, _ in errors.output_error or ())
+    at_gear = "transmission_error" if errors.transmission_error else "output_error"
+    for field, slope in (("eccentricity", per_turn), (at_gear, teeth)):
+        if slope > MOST_SLOPE:
+            raise problem(
+                f"orders times amplitudes sum up to {slope:.3g} at the motor: it would turn unevenly by that part of "
+                f"its speed; expected at most {MOST_SLOPE}",
+                f"error_sources.axes.{name}.{field}",
+            )
 
 
 def _check_torsion(robot: RobotDescription, name: str, errors: AxisErrors) -> None:
@@ -81,12 +93,9 @@ def _check_torsion(robot: RobotDescription, name: str, errors: AxisErrors) -> No
                 f"missing: {field} is one of an elastic gear; expected a stiffness here or at axes.{name}.gear",
                 f"{at}.stiffness",
             )
-    play = errors.backlash or getattr(gear, "backlash", None)
-    if play and (errors.stiffening or getattr(gear, "stiffening", None)):
-        field = "stiffening" if errors.stiffening else "backlash"
-        raise problem(
-            "play and a stiffness that changes with the torque; expected one of them", f"{at}.{field}"
-        )
+    if errors.backlash and errors.stiffening:
+        text = "play and a stiffness that changes with the torque; expected one of them"
+        raise problem(text, f"{at}.stiffening")
     torques = [torque for torque, _ in errors.stiffening or ()]
     if torques != sorted(set(torques)):
         raise problem(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field, PrivateAttr, model_validator
 
 from servotwin.description.fields import Flag, Measure, Part, Points, Reader, Whole, problem, read_at
 from servotwin.description.nodes import quoted
@@ -23,6 +23,8 @@ SOURCES = (
 )  # fmt: skip
 MOST_HARMONICS = 6
 MOST_ORDER = 1e6  # per turn
+MOST_EXPANSION = 1e-3  # 1/K: ten times that of plastics
+WARMTH = Measure("K", minimum=-300.0, maximum=500.0)
 SYMMETRY = 1e-9  # of the largest entry of a matrix: of numbers written short
 
 Harmonic = tuple[float, float, float | None]
@@ -128,7 +130,7 @@ class AxisErrors(Part):
     coulomb_friction: Annotated[float, Measure("N*m", minimum=0.0)] = Field(
         default=0.0, description="friction torque at the motor's shaft beside what the motor states"
     )
-    temperature_rise: Annotated[float | None, Measure("K")] = Field(
+    temperature_rise: Annotated[float | None, WARMTH] = Field(
         default=None, description="of the link that this axis moves, when warm; default that of the robot"
     )
     heating: Annotated[float | None, Measure("K/W", minimum=0.0)] = Field(
@@ -177,10 +179,10 @@ class GeometryTolerances(Part):
 class ThermalGrowth(Part):
     """Links that lengthen as they warm up."""
 
-    expansion: Annotated[float, Measure("1/K", minimum=0.0)] = Field(
+    expansion: Annotated[float, Measure("1/K", minimum=0.0, maximum=MOST_EXPANSION)] = Field(
         description="relative growth of lengths per kelvin: steel 12e-6, aluminium 23e-6"
     )
-    temperature_rise: Annotated[float, Measure("K")] = Field(
+    temperature_rise: Annotated[float, WARMTH] = Field(
         default=0.0, description="of links over the state in which the robot was measured, when warm"
     )
     time_constant: Annotated[float, Measure("s", above=0.0)] = Field(
@@ -249,3 +251,16 @@ class ErrorSources(Part):
         description="which robot of a series: from 1 on, geometry and phases that are not stated are drawn; 0: none",
     )
     seed: Annotated[int, Whole(0, 10**9)] = Field(default=1, description="seed of the draws")
+
+    _built: bool = PrivateAttr(False)  # of a description that ``as_built`` has made
+
+    @property
+    def built(self) -> bool:
+        """Whether its sources are in place already."""
+        return self._built
+
+    def marked_built(self) -> ErrorSources:
+        """A copy whose sources are in place."""
+        made = self.model_copy()
+        made._built = True
+        return made

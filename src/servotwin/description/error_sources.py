@@ -13,7 +13,7 @@ from typing import Any
 from servotwin.description.error_parts import SOURCES, AxisErrors, ErrorSources
 from servotwin.description.schema import RobotDescription
 from servotwin.description.units import did_you_mean
-from servotwin.errors import InputError
+from servotwin.errors import InputError, ServotwinError
 
 NO_MOTOR_FRICTION: dict[str, Any] = dict.fromkeys(
     ("viscous_friction", "coulomb_friction", "static_friction", "stribeck_speed", "friction_table")
@@ -46,7 +46,11 @@ def without(description: RobotDescription, names: Iterable[str]) -> RobotDescrip
 
 
 def only(description: RobotDescription, names: Iterable[str]) -> RobotDescription:
-    """A robot with these error sources alone, as far as they are not switched off already."""
+    """A robot with these error sources alone, as far as they are not switched off already.
+
+    Hysteresis is one of the torsion: who asks for it asks for both. A section that is not enabled stays so
+    (``with_error_sources``).
+    """
     wanted = _checked(names)
     return without(description, [name for name in SOURCES if name not in wanted])
 
@@ -65,9 +69,10 @@ def stated_sources(description: RobotDescription) -> tuple[str, ...]:
     there = {
         "resolution": any(axis.encoder is not None for axis in description.axes.values()),
         "eccentricity": any(axis.eccentricity for axis in axes),
-        "noise": any(axis.encoder_noise for axis in axes) or _current_noise(description),
+        "noise": any(axis.encoder_noise for axis in axes) or _sensor_noise(description),
         "play": any(part.backlash for part in axes) or any(gear.backlash for gear in gears),
-        "hysteresis": any(part.hysteresis for part in axes) or any(sheet.hysteresis for sheet in sheets),
+        "hysteresis": "torsion" not in section.off  # whose loop it is
+        and (any(part.hysteresis for part in axes) or any(sheet.hysteresis for sheet in sheets)),
         "transmission_error": any(part.output_error or part.transmission_error for part in axes)
         or any(sheet.transmission_error for sheet in sheets),
         "torsion": any(part.stiffness for part in axes) or any(gear.stiffness for gear in gears),
@@ -78,6 +83,21 @@ def stated_sources(description: RobotDescription) -> tuple[str, ...]:
         "base": section.enabled and section.base is not None,
     }
     return tuple(name for name in SOURCES if there[name] and name not in section.off)
+
+
+def source_notes(description: RobotDescription) -> list[str]:
+    """Which error sources a run has beside what the rest of its file says, in a line; none without the section."""
+    section = error_sources(description)
+    lines = []
+    if section.enabled:
+        of_trial = f" of trial {section.trial}" if section.trial else ""
+        acting = [name for name in stated_sources(description) if name != "servo_lag"]
+        lines.append(
+            f"error sources{of_trial} that nobody tells the controller: {', '.join(acting) or 'none'}"
+        )
+    if section.off:
+        lines.append(f"error sources switched off: {', '.join(section.off)}")
+    return lines
 
 
 def _checked(names: Iterable[str]) -> set[str]:
@@ -92,15 +112,22 @@ def _checked(names: Iterable[str]) -> set[str]:
 
 def _with(description: RobotDescription, **changes: Any) -> RobotDescription:
     """A copy with other settings of its section; None leaves one as it is."""
+    if error_sources(description).built:
+        raise ServotwinError(
+            f"{description.name}: the robot as it is; expected the description that it was built of, whose sources can "
+            "be switched"
+        )
     stated = {name: value for name, value in changes.items() if value is not None}
     return description.model_copy(
         update={"error_sources": error_sources(description).model_copy(update=stated)}
     )
 
 
-def _current_noise(description: RobotDescription) -> bool:
+def _sensor_noise(description: RobotDescription) -> bool:
     controller = description.controller
-    return controller is not None and controller.current_sensor.noise > 0.0
+    return controller is not None and bool(
+        controller.current_sensor.noise or controller.pressure_sensor.noise
+    )
 
 
 def _friction(description: RobotDescription) -> bool:

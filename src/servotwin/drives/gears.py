@@ -32,7 +32,11 @@ twist z_h,
 .. math:: \tau_h = k_h z, \qquad \dot z = \dot\delta - |\dot\delta|\,z/z_h, \qquad
           \tau_h \dot\delta = \frac{d}{dt}\tfrac12 k_h z^2 + k_h \frac{z^2}{z_h}\,|\dot\delta|          (eq:hysteresis)
 
-so that it stores and loses and never gives (docs/theory/error-sources.md). A gear with a transmission error e twists
+so that it stores and loses and never gives (docs/theory/error-sources.md). Methods of a fixed step T follow it up to
+the pace of their steps,
+
+.. math:: \dot z = (\pm z_h - z)/T \quad \text{where } |\dot\delta|\, T > z_h                       (eq:hysteresis-pace)
+ A gear with a transmission error e twists
 by
 
 .. math:: \delta = \theta_m + e(\theta_m) - N q, \qquad
@@ -66,9 +70,16 @@ def torsion_torque(motor: Any, twist: float, rate: float) -> float:
 
 
 @helper
-def hysteresis_rate(motor: Any, z: float, rate: float) -> float:
-    """Rate of the twist z of the hysteresis [rad/s] while the gear twists with ``rate``."""
-    return rate - abs(rate) * z / motor.hysteresis_limit  # type: ignore[no-any-return]  # eq:hysteresis
+def hysteresis_rate(motor: Any, z: float, rate: float, step: float) -> float:
+    """Rate of the twist z of the hysteresis [rad/s] while the gear twists with ``rate``.
+
+    ``step``: length of the fixed steps that follow it [s], 0 where they adapt. Within one a twist may pass the whole
+    width many times over: z then goes to its limit in the time of a step (eq:hysteresis-pace).
+    """
+    limit = motor.hysteresis_limit
+    if abs(rate) * step > limit:
+        return (math.copysign(limit, rate) - z) / step  # type: ignore[no-any-return]  # eq:hysteresis-pace
+    return rate - abs(rate) * z / limit  # type: ignore[no-any-return]  # eq:hysteresis
 
 
 @helper

@@ -18,9 +18,8 @@ from servotwin.compiled.numeric import normal, quantise
 from servotwin.drives.harmonics import wave, wave_slope
 
 SQRT3 = math.sqrt(3.0)
-ROUNDS = (
-    5  # to the angle of a shaft whose gear has an error; each brings it nearer by the slope of that error
-)
+CLOSE = 1e-15  # of an angle: beyond it a step of Newton's method changes nothing
+ROUNDS = 5  # of Newton's method, to the angle of a shaft whose gear has an error
 
 
 @helper
@@ -43,9 +42,14 @@ def shaft_angle(sensor: Any, theta: float) -> float:
         return theta
     shaft = theta
     for _ in range(ROUNDS):
-        shaft = theta - wave(
+        error = wave(sensor.gear_order, sensor.gear_amplitude, sensor.gear_phase, sensor.gear_waves, shaft)
+        slope = wave_slope(
             sensor.gear_order, sensor.gear_amplitude, sensor.gear_phase, sensor.gear_waves, shaft
         )
+        step = (theta - shaft - error) / (1.0 + slope)
+        shaft += step
+        if abs(step) <= CLOSE * (1.0 + abs(theta)):
+            break
     return shaft
 
 

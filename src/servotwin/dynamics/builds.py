@@ -107,7 +107,11 @@ class LoopEquations:
         return np.concatenate(parts, axis=-2)[..., list(self.rows), :]
 
     def _gradient(
-        self, loop: LoopClosure, poses: TreePoses, screws: tuple[Array, Array, Array], behind: Sequence[int]
+        self,
+        loop: LoopClosure,
+        poses: TreePoses,
+        screws: tuple[Array, Array, Array],
+        behind: Sequence[int | str],
     ) -> Array:
         a, b, W = self._sides(loop, poses)
         w, v, o = screws

@@ -19,6 +19,7 @@ from servotwin.robot.recursive_engine import RecursiveDynamics
 
 if TYPE_CHECKING:
     from servotwin.dynamics.ik import InverseKinematics
+    from servotwin.dynamics.ik.deviated import DeviatedInverse
     from servotwin.robot.closed_engine import ClosedEngine
     from servotwin.robot.state_space import StateSpace
 
@@ -428,16 +429,16 @@ class Robot(ClosedChain):
         return self._engine
 
     @cached_property
-    def _tool_inverse(self) -> InverseKinematics:
+    def _tool_inverse(self) -> InverseKinematics | DeviatedInverse:
         """The inverse kinematics of the tool, which is asked for again and again."""
         return self._prepared(self.mechanism.tool, None)
 
-    def _inverse(self, frame: str | None, mask: ArrayLike | None) -> InverseKinematics:
+    def _inverse(self, frame: str | None, mask: ArrayLike | None) -> InverseKinematics | DeviatedInverse:
         if mask is None and frame in (None, self.mechanism.tool):
             return self._tool_inverse
         return self._prepared(self._frame(frame), mask)
 
-    def _prepared(self, name: str, mask: ArrayLike | None) -> InverseKinematics:
+    def _prepared(self, name: str, mask: ArrayLike | None) -> InverseKinematics | DeviatedInverse:
         from servotwin.dynamics.ik import InverseKinematics
 
         engine = self._engine
@@ -457,7 +458,14 @@ class Robot(ClosedChain):
                 return np.zeros((6, self.n))
 
         beyond = self.frame_quantities_beyond if self.frame_quantities.names else None
-        return InverseKinematics.of(self.mechanism, frame=name, mask=mask, fk=fk, jac=jac, beyond=beyond)
+        if self.mechanism.nominal is None:
+            return InverseKinematics.of(self.mechanism, frame=name, mask=mask, fk=fk, jac=jac, beyond=beyond)
+        from servotwin.dynamics.ik.deviated import DeviatedInverse
+
+        drawn = InverseKinematics.of(
+            self.mechanism.nominal, frame=name, mask=mask, fk=fk, jac=jac, beyond=beyond
+        )
+        return DeviatedInverse.of(drawn, fk, jac)
 
     def _frame(self, frame: str | None) -> str:
         if frame is None:

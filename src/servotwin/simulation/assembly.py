@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from servotwin.description.display import US
-from servotwin.description.error_sources import base_compliance
+from servotwin.description.error_sources import base_compliance, source_notes
 from servotwin.mechanism.build import build_mechanism
 from servotwin.mechanism.thermal_growth import true_mechanism
 from servotwin.robot.arguments import position_text
@@ -214,7 +214,10 @@ def collect(
         **parts,
         "axes": axes,
         "warnings": warnings,
-        "notes": carried_notes(scenario.plant_description, scenario.solver.method),
+        "notes": [
+            *carried_notes(scenario.plant_description, scenario.solver.method),
+            *source_notes(scenario.plant_description),
+        ],
         "intervals_per_current_period_max": int(machine.world["state"]["intervals_max"][0]),
         "estimated_step_error": None
         if scenario.solver.method == "rk4"

@@ -10,6 +10,7 @@ import pytest
 from servotwin.description.as_built import STIFF, as_built
 from servotwin.description.drive_data import FINER, drives_of
 from servotwin.description.drive_errors import drive_errors
+from servotwin.description.drive_parts import Gear
 from servotwin.description.error_parts import SOURCES
 from servotwin.description.error_sources import (
     base_compliance,
@@ -23,7 +24,7 @@ from servotwin.description.error_sources import (
 from servotwin.description.geometry_draws import drawn_geometry
 from servotwin.description.load import read_description
 from servotwin.description.schema import RobotDescription
-from servotwin.errors import InputError
+from servotwin.errors import InputError, ServotwinError
 
 ARCMIN, ARCSEC = math.pi / 180 / 60, math.pi / 180 / 3600
 
@@ -60,6 +61,11 @@ def refusal(**changes: str) -> str:
         ({"base__matrix": "[[1, 2], [3, 4]]"}, "beside stiffness or rotational_stiffness"),
         ({"base": "{matrix: [[1, 2], [3, 4]]}"}, "expected six rows of six numbers"),
         ({"thermal": "{temperature_rise: 5 K}"}, "'expansion' is missing"),
+        ({"thermal__expansion": "0.3 1/K"}, "'0.3 1/K' is too large; expected at most 0.001 1/K"),
+        ({"axes__th1__eccentricity": "[[1000, 1 arcmin], [2, 1 deg]]"},
+         "axes.th1.eccentricity: orders times amplitudes sum up to 0.326 at the motor"),
+        ({"axes__th1__transmission_error": "[[10, 1 arcmin]]"},
+         "axes.th1.transmission_error: orders times amplitudes sum up to 0.352 at the motor"),
         ({"geometry__sigmas": "0"}, "'0' is too small; expected more than 0"),
         ({"trial": "-1"}, "expected a whole number from 0"),
     ],
@@ -77,9 +83,19 @@ def test_matrix_of_the_base_that_is_no_stiffness_is_refused() -> None:
     assert "is not positive definite" in refusal(base=f"{{matrix: {(-np.eye(6)).tolist()}}}")
 
 
-def test_torsion_that_the_gear_states_as_well_is_refused() -> None:
-    with pytest.raises(InputError, match=r"stands at axes\.th1\.gear\.stiffness as well"):
-        read_description("palletizer-4", {"axes.th1.gear.stiffness": "1e6 N*m/rad"})
+def test_torsion_and_play_that_the_gear_itself_states_go_first() -> None:
+    def gear_of(**changes: str) -> Gear:
+        stated = {f"axes.th1.gear.{name}": text for name, text in changes.items()}
+        found = as_built(with_error_sources(read_description("palletizer-4", stated))).axes["th1"].gear
+        assert found is not None
+        return found
+
+    assert gear_of(stiffness="2e6 N*m/rad").stiffness == 2e6
+    assert gear_of(stiffness="2e6 N*m/rad").damping is None
+    assert gear_of(stiffness="2e6 N*m/rad").backlash == pytest.approx(0.2 * ARCMIN)
+    assert gear_of(backlash="1 arcmin").backlash == pytest.approx(ARCMIN)
+    stiffening = gear_of(stiffness="2e6 N*m/rad", stiffening="[[100 N*m, 3e6 N*m/rad]]")
+    assert stiffening.backlash is None
 
 
 def test_prismatic_joint_has_no_error_per_turn_of_its_own() -> None:
@@ -117,8 +133,27 @@ def test_all_sources_of_the_catalogue_are_there_once_asked_for() -> None:
 @pytest.mark.parametrize("name", SOURCES)
 def test_source_that_is_switched_off_is_not_there_and_the_others_are(name: str) -> None:
     robot = with_error_sources(palletizer())
-    assert stated_sources(without(robot, [name])) == tuple(other for other in SOURCES if other != name)
-    assert stated_sources(only(robot, [name])) == (name,)
+    # hysteresis is the loop of a torsion and is not there without one
+    gone = {name, "hysteresis"} if name == "torsion" else {name}
+    assert stated_sources(without(robot, [name])) == tuple(other for other in SOURCES if other not in gone)
+    assert stated_sources(only(robot, [name])) == (() if name == "hysteresis" else (name,))
+
+
+def test_hysteresis_acts_with_the_torsion_whose_loop_it_is() -> None:
+    robot = with_error_sources(palletizer())
+    for named, acts in ((["hysteresis"], False), (["hysteresis", "torsion"], True)):
+        chosen = only(robot, named)
+        drive = drives_of(as_built(chosen))[0]
+        assert (drive_errors(as_built(chosen), drive).hysteresis_limit > 0.0) is acts
+        assert ("hysteresis" in stated_sources(chosen)) is acts
+
+
+def test_noise_that_is_off_is_off_at_pressure_sensors_too() -> None:
+    robot = read_description("daiv-1", {"controller.pressure_sensor.noise": "0.02 bar"})
+    assert "noise" in stated_sources(robot)
+    quiet = as_built(without(robot, ["noise"])).controller
+    assert quiet is not None
+    assert quiet.pressure_sensor.noise == 0.0
 
 
 def test_without_adds_up() -> None:
@@ -187,6 +222,31 @@ def test_errors_of_a_gear_are_counted_at_its_motor() -> None:
     assert errors.encoder[0][:2] == pytest.approx((1.0, 20 * ARCSEC))
 
 
+@pytest.mark.parametrize("width", [2e-4, 1.2e-3, 6e-3])
+def test_hysteresis_holds_its_width_open_in_a_spring_that_stiffens(width: float) -> None:
+    changes = {"error_sources.axes.A.hysteresis": f"{width} rad"}
+    robot = as_built(with_error_sources(read_description("gsis-scara", changes)))
+    drive = drives_of(robot)[0]
+    errors = drive_errors(robot, drive)
+    # the catalogue's torsion at the joint: 31, 50 and 57 kN m/rad from 0, 14 and 48 N m on
+    bends = np.cumsum([0.0, 14.0 / 3.1e4, 34.0 / 5.0e4, 1000.0 / 5.7e4])
+    torque = np.interp(width / 2, bends, [0.0, 14.0, 48.0, 1048.0])
+    n = drive.gear.ratio
+    assert errors.hysteresis_limit == pytest.approx(n * width / 2)
+    assert n * errors.hysteresis_stiffness * errors.hysteresis_limit == pytest.approx(torque)
+
+
+def test_joint_leads_by_the_same_error_when_its_motor_turns_against_it() -> None:
+    error = {"axes.A.gear.ratio": "-100", "error_sources.axes.A.output_error": "[[3, 10 arcsec, 20 deg]]"}
+    robot = as_built(with_error_sources(read_description("gsis-scara", error)))
+    order, amplitude, phase = drive_errors(robot, drives_of(robot)[0]).gear[-1]
+    q = np.linspace(-2.0, 2.0, 9)
+    lead = amplitude * (np.sin(order * (-100.0 * q) + phase) - math.sin(phase)) / -100.0
+    assert lead == pytest.approx(
+        10 * ARCSEC * (np.sin(3.0 * q + math.radians(20)) - math.sin(math.radians(20)))
+    )
+
+
 def test_hysteresis_and_transmission_error_of_a_data_sheet_act_once_enabled() -> None:
     torsion = "{k1: 1e6 N*m/rad}"
     changes = {
@@ -247,7 +307,18 @@ def test_drawn_geometry_is_added_to_a_stated_deviation_in_truth_alone() -> None:
     assert deviation.offset == pytest.approx(1e-3 + drawn.offset)
     assert deviation.position[0] == pytest.approx(1e-3 + drawn.position[0])
     assert robot.axes["th2"].deviation.offset == 1e-3  # type: ignore[union-attr]
-    assert as_built(as_built(robot)) == as_built(robot)
+    built = as_built(robot)
+    assert as_built(built) is built
+    with pytest.raises(
+        ServotwinError, match="the robot as it is; expected the description that it was built of"
+    ):
+        without(built, ["geometry"])
+
+
+def test_draw_that_makes_another_robot_is_refused_with_its_trial() -> None:
+    robot = with_error_sources(palletizer(geometry="{length: 1 m}"), trial=1)
+    with pytest.raises(InputError, match=r"error_sources.geometry: trial 1 of seed 1 displaces th1 by 0.414"):
+        as_built(robot)
 
 
 # --- thermal growth and base ------------------------------------------------------------------------

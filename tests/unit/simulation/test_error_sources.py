@@ -16,6 +16,7 @@ from servotwin.description.load import read_description
 from servotwin.mechanism.thermal_growth import grown, true_mechanism
 from servotwin.robot.base_deflection import base_deflection, base_wrench, displaced
 from servotwin.robot.robot import Robot
+from servotwin.simulation.live_robot import LiveRobot
 from servotwin.simulation.results.result import Result
 from tests import small_drives as small
 
@@ -71,6 +72,32 @@ def test_run_begins_where_the_encoder_shows_its_pose(tmp_path: Path) -> None:
     theta = run.machine.motors["theta"][0]
     assert theta + waves(theta, *ECCENTRIC_WAVES) == pytest.approx(50.0, abs=1e-12)
     assert run.machine.axes["count"][0] == math.floor(50.0 * PER_RAD + 0.5)
+
+
+def test_run_that_holds_its_joints_begins_with_them_at_the_pose_and_motors_wound_up(tmp_path: Path) -> None:
+    machine = with_errors({**ECCENTRIC, **TORSION, **TEETH}, hangs=True)
+    scenario = small.rest(0.1, at="1 rad") | {"start": {"A": "1 rad"}, "initial": {"hold": "joints"}}
+    state = small.prepared(tmp_path, machine, scenario).machine
+    q, theta = state.x[0], state.motors["theta"][0]
+    twist = theta / small.RATIO + tooth_error(theta) - q
+    assert q == pytest.approx(1.0, abs=1e-12)
+    assert K * twist == pytest.approx(small.MASS * 9.80665 * small.ARM * math.cos(1.0), rel=1e-9)
+
+
+def test_motor_of_a_run_that_begins_in_motion_has_its_friction_once_beside_what_its_gear_takes(
+    tmp_path: Path,
+) -> None:
+    steep = {**TORSION, "transmission_error": [[4, "4 arcmin", "0 deg"]], "coulomb_friction": "0.05 N*m"}
+    scenario = {
+        "move": [{"to": {"A": "2 rad"}}],
+        "start": {"A": "0 rad"},
+        "initial": {"speed": {"A": "1 rad/s"}},
+    }
+    run = small.prepared(tmp_path, with_errors(steep), scenario)
+    # nothing hangs at the gear, so that its lever of 1.23 has nothing to multiply
+    friction = 0.05 + small.VISCOUS * small.RATIO
+    current = run.machine.y[int(run.machine.motors["current_at"][0])]
+    assert small.K * current == pytest.approx(friction, rel=1e-3)
 
 
 @pytest.mark.parametrize("sensing", ["counted", "inverse-time"])
@@ -158,6 +185,25 @@ def test_lost_motion_of_a_hysteresis_is_its_width_and_its_loss_the_area_of_the_l
     torque, length = K * width / 2, width / 2
     # two sweeps over the whole range; each begins with the exponential of eq:hysteresis
     assert lost == pytest.approx(2.0 * torque * (np.ptp(twist) - 2.0 * length), rel=0.01)
+
+
+@pytest.mark.parametrize("width", [1e-6, 1e-9])
+def test_hysteresis_that_a_step_passes_at_once_loses_its_torque_times_the_way_of_the_twist(
+    tmp_path: Path, width: float
+) -> None:
+    machine = with_errors({**TORSION, "hysteresis": f"{width} rad"}, hangs=True)
+    moves = [{"to": {"A": to}, "speed": "80 %", "ramp": "0.05 s"} for to in ("0.6 rad", "0 rad")]
+    lost, ways = {}, {}
+    for method in ("fast", "adaptive") if width > 1e-8 else ("fast",):
+        scenario = {"move": moves, "solver": {"method": method}, "record": {"every": "0.2 ms"}}
+        result = small.run_case(tmp_path, machine, scenario)
+        seen = result.signals
+        twist = seen["motor_A_angle_rad"] / small.RATIO - seen["joint_A_position_rad"]
+        lost[method], ways[method] = result.summary["energy"]["hysteresis_J"], np.abs(np.diff(twist)).sum()
+        assert abs(result.summary["energy"]["balance_error_relative"]) < 1e-7
+    # k h/2 all along, but for the width itself after a reversal and for what turns round within a row
+    assert lost["fast"] == pytest.approx(K * width / 2 * ways["fast"], rel=0.01)
+    assert lost["fast"] == pytest.approx(lost.get("adaptive", lost["fast"]), rel=1e-3)
 
 
 def test_lost_motion_of_play_and_hysteresis_is_their_sum(tmp_path: Path) -> None:
@@ -261,3 +307,36 @@ def test_run_on_a_soft_base_moves_alike_and_its_tool_is_where_the_base_takes_it(
     turn = weight * small.ARM * math.cos(q) / 1e4
     assert soft.log.deflection[-1, 4] == pytest.approx(turn, rel=1e-6)
     assert soft.signals["tip_z_m"][-1] == pytest.approx(soft.log.tip[-1, 2], abs=1e-12)
+
+
+# --- what a run says, and what it refuses -----------------------------------------------------------
+
+
+def test_result_names_the_sources_that_acted(tmp_path: Path) -> None:
+    machine = with_errors(ECCENTRIC, geometry={"length": "0.1 mm"}, trial=2, off=["noise"])
+    notes = slow_turn(tmp_path, machine).summary["notes"]
+    assert notes == [
+        "error sources of trial 2 that nobody tells the controller: resolution, eccentricity, friction, geometry",
+        "error sources switched off: noise",
+    ]
+
+
+def test_resolution_that_is_switched_for_the_plant_alone_is_refused(tmp_path: Path) -> None:
+    plant = {"plant": {"set": {"error_sources.off": "[resolution]"}}}
+    with pytest.raises(
+        st.ServotwinError, match="robot and controller, which must count alike; expected it for both"
+    ):
+        small.run_case(tmp_path, small.robot(), plant)
+
+
+def test_elastic_gear_in_front_of_a_joint_without_inertia_is_refused_by_name() -> None:
+    changes = {"error_sources.enabled": "true", "error_sources.axes.th5.stiffness": "1e4 N*m/rad"}
+    with pytest.raises(st.ServotwinError, match="joint th5 moves no inertia of its own; expected an inertia"):
+        LiveRobot("palletizer-4", changes, drives=True)
+
+
+def test_live_robot_has_the_error_sources_of_its_file() -> None:
+    robot = LiveRobot("gsis-scara", {"error_sources.enabled": "true"}, drives=True)
+    machine = robot.plant.machine  # type: ignore[attr-defined]
+    assert (machine.motors["flexible"] >= 0).tolist() == [True, True, False, False]
+    assert (machine.sensors["encoder_waves"] == 2).all()

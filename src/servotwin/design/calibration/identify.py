@@ -24,7 +24,7 @@ import numpy as np
 
 from servotwin.design.calibration.model import CalibrationModel
 from servotwin.design.calibration.noise import Noise
-from servotwin.design.calibration.observation import Measured, Setup, pivot_of, residuals, start
+from servotwin.design.calibration.observation import Measured, Setup, residuals, start
 from servotwin.errors import ServotwinError
 from servotwin.mechanism.model import Array
 
@@ -40,7 +40,9 @@ class Dependent:
 
     index: int
     combination: tuple[tuple[int, float], ...]  # other parameter and its factor
-    effect: bool = True  # False: what is measured does not depend on it; True and no combination: the setup does the same
+    effect: bool = (
+        True  # False: nothing measured depends on it; else, without combination, the setup does the same
+    )
 
 
 @dataclass(frozen=True)
@@ -150,7 +152,7 @@ def estimate(
         step = _damped(A, r, damping) * scale
         trial = theta.copy()
         trial[index] += step[unknowns:]
-        moved = setup.moved(step[:unknowns], pivot_of(measured))
+        moved = setup.moved(step[:unknowns])
         T, J = model.jacobian(trial, measured.q)
         r_new, D_new = evaluate(trial, moved, T, J)
         if r_new @ r_new <= r @ r * (1.0 + 1e-12):

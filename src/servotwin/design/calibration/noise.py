@@ -30,11 +30,12 @@ class Noise:
 
     def position_roots(self, points: Array) -> Array:
         """Matrices W (K, 3, 3) that make residuals at measured points (K, 3) white: W C W^T = 1."""
-        return np.broadcast_to(np.eye(3) / self.position, (len(points), 3, 3))
+        return np.tile(np.eye(3) / self.position, (len(points), 1, 1))
 
     def drawn(self, points: Array, rng: np.random.Generator) -> Array:
         """Errors (K, 3) of measured points (K, 3), seen from the device."""
-        return np.linalg.solve(self.position_roots(points), rng.standard_normal((len(points), 3, 1)))[..., 0]
+        white = rng.standard_normal((len(points), 3, 1))
+        return np.asarray(np.linalg.solve(self.position_roots(points), white)[..., 0])
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,14 @@ centre whose place is unknown. Residuals are measured minus predicted, made whit
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from servotwin.design.calibration.noise import Noise
 from servotwin.mechanism.deviation import displacement
-from servotwin.mechanism.model import Array
+from servotwin.mechanism.model import Array, IntArray
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,8 @@ class Measured:
     position: Array | None = None
     rotation: Array | None = None
     distance: Array | None = None
-    bar: Array | None = None
-    pair: Array | None = None
+    bar: IntArray | None = None
+    pair: IntArray | None = None
     file: str = ""
     lines: tuple[int, ...] = ()
     base: bool = False  # told in the robot's base frame: no station is unknown
@@ -50,12 +50,12 @@ class Measured:
             return "poses" if self.rotation is not None else "positions"
         return "distances from fixed points" if self.pair is None else "distances between pairs"
 
-    def part(self, units: Array) -> Measured:
+    def part(self, units: IntArray) -> Measured:
         """Some of the rows, or pairs."""
         rows = np.asarray(units) if self.pair is None else self.pair[units].ravel()
         pair = None if self.pair is None else np.arange(2 * len(units)).reshape(-1, 2)
 
-        def of(values: Array | None) -> Any:
+        def of(values: Any) -> Any:
             return None if values is None else values[rows]
 
         distance = self.distance
@@ -74,15 +74,16 @@ class Setup:
 
     station: Array
     centres: Array
+    pivot: Array = field(default_factory=lambda: np.zeros(3))  # the point about which the station is turned
 
-    def moved(self, step: Array, pivot: Array) -> Setup:
-        """After a step of the unknowns: a displacement of the station about ``pivot``, shifts of centres."""
+    def moved(self, step: Array) -> Setup:
+        """After a step of the unknowns: a displacement of the station about its pivot, shifts of centres."""
         if len(self.centres):
             return replace(self, centres=self.centres + step.reshape(-1, 3))
         if not len(step):
             return self
         there, back = np.eye(4), np.eye(4)
-        there[:3, 3], back[:3, 3] = pivot, -pivot
+        there[:3, 3], back[:3, 3] = self.pivot, -self.pivot
         return replace(self, station=there @ displacement(step[:3], step[3:]) @ back @ self.station)
 
 
@@ -94,19 +95,13 @@ def setup_names(measured: Measured, setup: Setup) -> list[str]:
     return [f"bar {b + 1} centre {axis}" for b in range(len(setup.centres)) for axis in "xyz"]
 
 
-def pivot_of(measured: Measured) -> Array:
-    """The point about which the station is turned."""
-    return np.zeros(3) if measured.position is None else measured.position.mean(axis=0)
-
-
 def start(measured: Measured, T: Array) -> Setup:
     """The setup that fits poses T (K, 4, 4) of the robot as drawn, in its base."""
     none = np.zeros((0, 3))
     p = T[:, :3, 3]
     if measured.position is not None:
-        return Setup(
-            np.eye(4) if measured.base else aligned(p, measured.position, measured.rotation, T), none
-        )
+        station = np.eye(4) if measured.base else aligned(p, measured.position, measured.rotation, T)
+        return Setup(station, none, measured.position.mean(axis=0))
     if measured.pair is not None or measured.distance is None or measured.bar is None:
         return Setup(np.eye(4), none)
     centres = []
@@ -149,8 +144,8 @@ def residuals(measured: Measured, noise: Noise, setup: Setup, T: Array, J: Array
         own = np.zeros((len(gap), 3 * len(setup.centres)))
     length = np.linalg.norm(gap, axis=1)
     along = gap / length[:, None]
-    if measured.pair is None:
-        for k, b in enumerate(measured.bar):  # type: ignore[arg-type]
+    if measured.bar is not None:
+        for k, b in enumerate(measured.bar.tolist()):
             own[k, 3 * b : 3 * b + 3] = -along[k]
     model = np.einsum("ki,kip->kp", along, J_gap)
     return (measured.distance - length) / noise.distance, np.hstack([own, model]) / noise.distance
@@ -162,7 +157,7 @@ def _of_poses(measured: Measured, noise: Noise, setup: Setup, T: Array, J: Array
     p = T[:, :3, 3] @ R.T + shift
     moves, turns = R @ J[:, :3], R @ J[:, 3:]
     if not measured.base:
-        lever = p - pivot_of(measured)
+        lever = p - setup.pivot
         own = np.zeros((len(p), 6, 6))
         own[:, 0, 0] = own[:, 1, 1] = own[:, 2, 2] = 1.0
         own[:, 3:, 3:] = np.eye(3)

@@ -1,29 +1,36 @@
-r"""Poses to measure: those that tell most, by exchange (D-optimal), and campaigns that are simulated before they are run.
+r"""Poses to measure: those that tell most, by exchange, and campaigns that are simulated before they are run.
 
-A pose with the white derivatives :math:`J_i` adds :math:`J_i^T J_i` to the information. Poses are exchanged one by one
-for the candidate that raises the determinant most, until none does:
+A pose with the white derivatives :math:`J_i` adds :math:`J_i^T J_i` to the information M. Poses are exchanged one by
+one for the candidate that raises the determinant most (D-optimal), until none does:
 
 .. math:: \det\Bigl(M - J_i^T J_i + J_j^T J_j\Bigr) \to \max                                    (eq:d-optimal)
+
+From there they may be exchanged further for the least variance of the tool's place over all candidates,
+
+.. math:: \mathrm{tr}\Bigl( M^{-1}\,\tfrac1K \sum_k G_k^T G_k \Bigr) \to \min                        (eq:v-optimal)
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from servotwin.design.calibration.identify import Identified, identified
 from servotwin.design.calibration.model import CalibrationModel
 from servotwin.design.calibration.noise import Noise
-from servotwin.design.calibration.observation import Measured, Setup, pivot_of, residuals
-from servotwin.errors import InputError
+from servotwin.design.calibration.observation import Measured, Setup, residuals
+from servotwin.errors import InputError, KinematicsError
 from servotwin.mechanism.deviation import rotation_matrix
 from servotwin.mechanism.model import Array
+from servotwin.robot.robot import Robot
 
 CANDIDATES = 1000
 ROUNDS = 30
 GAIN = 1e-6  # of log det: exchanges that gain less end the search
+REGULAR = 0.02  # least measure of singularity of a closed chain that is measured
 RIDGE = 1e-9  # of the information of all candidates: keeps the first determinants finite
 
 
@@ -44,7 +51,7 @@ class PosePlan:
 def blocks(
     model: CalibrationModel, q: Array, noise: Noise, setup: Setup, *, orientation: bool
 ) -> tuple[Array, Array]:
-    """White derivatives (K, m, U + P) of poses that would be measured at q, and plain ones of the place (K, 3, U + P)."""
+    """White derivatives (K, m, U + P) of poses that would be measured at q, and plain ones (K, 3, P) of the place."""
     theta = np.zeros(len(model.parameters))
     T, J = model.jacobian(theta, q)
     seen = setup.station @ T
@@ -61,13 +68,14 @@ def plan_poses(
     setup: Setup,
     *,
     orientation: bool,
+    criterion: Literal["D", "prediction"] = "D",
     seed: int = 0,
     candidates: Array | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> PosePlan:
     """``count`` poses within the limits of the robot out of random candidates, by exchange (eq:d-optimal)."""
     rng = np.random.default_rng(seed)
-    q = model.robot.random_q(rng, CANDIDATES) if candidates is None else candidates
+    q = random_positions(model.robot, rng, CANDIDATES) if candidates is None else candidates
     D, plain = blocks(model, q, noise, setup, orientation=orientation)
     typical = np.array([p.typical for p in model.parameters])
     told = identified(D.reshape(-1, D.shape[2]), typical, 6)
@@ -81,10 +89,15 @@ def plan_poses(
         )
     scale = np.sqrt(np.einsum("kij,kij->j", D, D) / len(D))
     A = D / scale
-    chosen = _exchange(A, count, rng, progress)
+    chosen = _exchange(A, count, progress)
+    G = plain[:, :, list(told.chosen)]
+    if criterion == "prediction":
+        weight = np.zeros((A.shape[2], A.shape[2]))
+        scaled = G / scale[6:]
+        weight[6:, 6:] = np.einsum("kij,kil->jl", scaled, scaled) / len(G)
+        chosen = _refined(A, weight, chosen)
     information = np.einsum("kij,kil->jl", A[chosen], A[chosen])
     cov = np.linalg.inv(information) / np.outer(scale, scale)
-    G = plain[:, :, list(told.chosen)]
     random = np.sort(rng.permutation(len(q))[: 4 * count])
     other = np.linalg.inv(np.einsum("kij,kil->jl", A[random], A[random])) / np.outer(scale, scale)
     return PosePlan(
@@ -98,14 +111,12 @@ def plan_poses(
 
 
 def _spread(G: Array, cov: Array) -> float:
-    return float(np.sqrt(np.einsum("kij,jl,kil->", G, cov, G) / len(G)))
+    return float(np.sqrt(((G @ cov) * G).sum() / len(G)))
 
 
-def _exchange(
-    A: Array, count: int, rng: np.random.Generator, progress: Callable[[float], None] | None
-) -> Array:
+def _exchange(A: Array, count: int, progress: Callable[[float], None] | None) -> Array:
     """Indices of ``count`` blocks of A (K, m, p), each once: greedy first, then exchanged."""
-    K, m, p = A.shape
+    p = A.shape[2]
     chosen: list[int] = []
     inverse = np.eye(p) / RIDGE
     for _ in range(count):
@@ -133,6 +144,49 @@ def _exchange(
         if gained < GAIN:
             break
     return np.array(chosen)
+
+
+def _refined(A: Array, weight: Array, chosen: Array) -> Array:
+    """Blocks exchanged for a smaller trace of weight times the covariance (eq:v-optimal)."""
+    now = list(chosen)
+    for _ in range(ROUNDS):
+        better = False
+        for place in range(len(now)):
+            rest = [k for i, k in enumerate(now) if i != place]
+            ridge = RIDGE * np.eye(A.shape[2])
+            less = np.linalg.inv(ridge + np.einsum("kij,kil->jl", A[rest], A[rest]))
+            B = A @ less
+            inner = np.linalg.inv(np.eye(A.shape[1]) + B @ np.swapaxes(A, 1, 2))
+            gains = (inner * np.swapaxes((B @ weight) @ np.swapaxes(B, 1, 2), 1, 2)).sum(axis=(1, 2))
+            gains[rest] = -np.inf
+            best = int(np.argmax(gains))
+            if gains[best] > gains[now[place]] * (1.0 + GAIN):
+                now[place], better = best, True
+        if not better:
+            break
+    return np.array(now)
+
+
+def random_positions(robot: Robot, rng: np.random.Generator, count: int) -> Array:
+    """Positions (count, n) within all limits; of closed chains those that are assembled and far from singular."""
+    if not robot.closed:
+        return robot.random_q(rng, count)
+    found: list[Array] = []
+    spread = 1.0
+    for _ in range(40 * count):
+        q = robot.random_q(rng)
+        if not np.isfinite(robot.limits.q_min).all():  # no limits are stated: around home
+            q = robot.q_home + spread * rng.uniform(-1.0, 1.0, robot.n)
+        try:
+            if float(robot.singularity(q).passive) > REGULAR:
+                found.append(q)
+        except KinematicsError:
+            continue
+        if len(found) == count:
+            break
+    if len(found) < max(count // 10, 10):
+        raise KinematicsError(f"{robot.name}: hardly any position within its limits closes the loops")
+    return np.array(found)
 
 
 def _log_gain(A: Array, inverse: Array) -> Array:
@@ -178,6 +232,3 @@ def default_station(model: CalibrationModel) -> Setup:
     station = np.eye(4)
     station[:3, 3] = -place
     return Setup(station, np.zeros((0, 3)))
-
-
-__all__ = ["PosePlan", "default_station", "pivot_of", "plan_poses", "simulated"]

@@ -81,6 +81,7 @@ class DeltaSolver:
     arms: tuple[Arm, Arm, Arm]
     R: Array  # (3, 3) of the tool in the base
     down: Array  # (3,) unit
+    tilt: float = POSE  # orientations further from the plate's own are refused
 
     @classmethod
     def of(cls, mechanism: Mechanism) -> DeltaSolver:
@@ -102,7 +103,7 @@ class DeltaSolver:
     def branches(self, T: Array, q_ref: Array) -> list[Array]:
         """Up to eight q that bring the tool to T, without regard to limits and full turns."""
         turn = float(np.linalg.norm(rotation_vector(T[:3, :3] @ self.R.T)))
-        if turn > POSE:
+        if turn > self.tilt:
             raise UnreachableError(
                 f"{self.name}: the plate never turns; the pose has it turned by {DEG * turn:.4g} deg"
             )

@@ -32,6 +32,7 @@ class PalletizerSolver:
     sign: Array  # (5,) sense of every joint relative to the column axis (1, 5) or the arm axes (2, 3, 4)
     columns: tuple[int, int, int, int]  # places of th1, th2, th3, th5 in q
     hand_turn: float  # constant turn of the level hand about the arm's axes, from zero angles
+    tilt: float = POSE  # tool axes further from the vertical are refused
 
     @classmethod
     def match(cls, chain: ToolChain) -> PalletizerSolver | None:
@@ -122,7 +123,7 @@ class PalletizerSolver:
 
     def _require_level(self, R: Array) -> None:
         tilt = angle_between(R @ self.chain.axes[4], self.sign[4] * self.basis[1])
-        if tilt > POSE:
+        if tilt > self.tilt:
             raise UnreachableError(
                 f"{self.chain.name}: the parallelograms keep the tool axis parallel to the column; "
                 f"the pose has it tilted by {DEG * tilt:.4g} deg"

@@ -40,6 +40,7 @@ class ScaraSolver:
     sign: Array  # (m,) +1 where a joint's axis points like the first one's, -1 where it points back
     basis: Array  # (3, 3)
     position_only: bool
+    tilt: float = POSE  # orientations and heights further off are refused
 
     @classmethod
     def match(cls, chain: ToolChain, position_only: bool = False) -> ScaraSolver | None:
@@ -118,14 +119,14 @@ class ScaraSolver:
     def _require_upright(self, R: Array) -> None:
         u = self.basis[2]
         tilt = angle_between(u, R @ u)
-        if tilt > POSE:
+        if tilt > self.tilt:
             raise UnreachableError(
                 f"{self.chain.name}: all axes are parallel, so the tool cannot be tilted; "
                 f"the pose has it tilted by {DEG * tilt:.4g} deg"
             )
 
     def _require_height(self, height: float) -> None:
-        if self.prismatic is None and abs(height) > POSE * self.chain.size:
+        if self.prismatic is None and abs(height) > self.tilt * self.chain.size:
             raise UnreachableError(
                 f"{self.chain.name}: the arm moves in a plane and the target is {height:.4g} m above it"
             )
@@ -138,7 +139,7 @@ class ScaraSolver:
             theta = chain.G @ q + chain.offset
             turn = sum(self.sign[k] * theta[k] for k in self.revolute)
             misses.append(abs(math.remainder(float(turn) - phi, math.tau)))
-        fitting = [q for q, miss in zip(found, misses, strict=True) if miss <= POSE]
+        fitting = [q for q, miss in zip(found, misses, strict=True) if miss <= self.tilt]
         if not fitting:
             raise UnreachableError(
                 f"{chain.name}: the point can be reached, but two revolute joints cannot choose the "

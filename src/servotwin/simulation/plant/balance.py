@@ -172,12 +172,12 @@ def balance(arm: Arm, theta: Array, *, wound: bool = False) -> Balance:
     twist = np.zeros(len(arm.motors))
     if not wound:
         twist = hanging(arm, theta)
-    q = arm.joints(theta, twist)
+    q = arm.joints(theta, twist + arm.errors(theta) if wound else twist)
     load = arm.load(q)
     if wound and len(arm.elastic):
         twist = arm.whole(arm.unsprung(arm.torsion(load)))
         theta = wound_up(arm, theta, twist)
-    return Balance(q, arm.qd, theta, arm.w, twist, load, motor_torque(arm, load) * arm.levers(theta))
+    return Balance(q, arm.qd, theta, arm.w, twist, load, motor_torque(arm, load, arm.levers(theta)))
 
 
 def wound_up(arm: Arm, load: Array, twist: Array) -> Array:
@@ -188,11 +188,15 @@ def wound_up(arm: Arm, load: Array, twist: Array) -> Array:
     return np.asarray(theta)
 
 
-def motor_torque(arm: Arm, load: Array) -> Array:
-    """Torque (m,) of the motors: what the gears take, and friction. Dry friction at rest is not counted on."""
+def motor_torque(arm: Arm, load: Array, levers: Array | float = 1.0) -> Array:
+    """Torque (m,) of the motors: what the gears take, and friction. Dry friction at rest is not counted on.
+
+    ``levers`` of ``Arm.levers``: what a gear with a transmission error takes per torque that it transmits.
+    """
     motors, w = arm.motors, arm.w
     passed = gear_factor(motors, load, w) * load
     passed[arm.elastic] = arm.torsion(load)
+    passed = passed * levers
     if not w.any():
         return np.asarray(passed)
     friction = np.zeros(len(motors))

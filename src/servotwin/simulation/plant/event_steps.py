@@ -69,6 +69,7 @@ def step(world: Any, power: Any, motors: Any, stops: Any, t: float, h: float) ->
     scratch.middle, scratch.no_number = t + 0.5 * h, 0
     for i in range(world.n_z):
         scratch.z1[i] = state.z[i]
+    scratch.fixed_step = 0.0 if world.adaptive else h
     stages = world.rk_n[which]
     # adaptive steps watch the errors of own actuators, and windows are not longer than these allow
     scratch.fastest = 0.0 if world.adaptive or which else state.own_fastest

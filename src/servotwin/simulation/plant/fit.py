@@ -7,6 +7,7 @@ import numpy as np
 from servotwin.control.servo.axis_data import bus_voltage_of, controller_of
 from servotwin.description.checks import motor_names
 from servotwin.description.drive_checks import check_drives
+from servotwin.description.error_sources import error_sources
 from servotwin.description.friction_data import joint_curves
 from servotwin.description.motors import required_drives
 from servotwin.description.problems import refuse
@@ -29,6 +30,13 @@ def check_alike(belief: RobotDescription, truth: RobotDescription) -> None:
                 f"the robot as it is has the {what} {', '.join(true)}; expected those that its controller knows, "
                 f"{', '.join(known)}",
             )
+    finer = ["resolution" in error_sources(description).off for description in (belief, truth)]
+    if finer[0] != finer[1]:
+        raise refuse(
+            truth,
+            "error_sources.off",
+            "resolution is switched for one of robot and controller, which must count alike; expected it for both",
+        )
     for true_drive, believed in zip(required_drives(truth), required_drives(belief), strict=True):
         kind, driver = true_drive.actuator, believed.actuator
         if (kind.bridge or kind.valve or driver.valve) and kind.driver != driver.driver:

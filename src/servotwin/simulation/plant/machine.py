@@ -19,6 +19,7 @@ from servotwin.description.motors import current_limit, required_drives
 from servotwin.description.schema import RobotDescription
 from servotwin.drives.kind import Feed
 from servotwin.drives.records import FREE, STOP, STUCK, zeros
+from servotwin.dynamics.forward import NoInertiaError
 from servotwin.equations.derivation import Numbers
 from servotwin.errors import UnsupportedError
 from servotwin.kernels.kernel_store import Entry, entry, step_entry
@@ -371,7 +372,13 @@ def arm_entries(plant: Robot, motors: Any) -> tuple[Entry, Entry]:
     numbers = arm_numbers(plant, motors)
     if plant.closed:
         return entry("closed_drift", numbers, drives=True), entry("closed_motion_terms", numbers)
-    return entry("accel", numbers, drives=True), entry("motion", numbers)
+    try:
+        return entry("accel", numbers, drives=True), entry("motion", numbers)
+    except NoInertiaError as error:
+        raise UnsupportedError(
+            f"{plant.name}: joint {plant.joint_names[error.joint]} moves no inertia of its own; expected an inertia of "
+            "its link or payload, or a stiff gear, through which it moves that of its motor"
+        ) from None
 
 
 def arm_numbers(plant: Robot, motors: Any) -> Numbers:

@@ -78,10 +78,10 @@ def gear_twist(motor: Any, theta: float, w: float, theta_l: float, w_l: float) -
 
 
 @helper
-def hysteresis_torque(motor: Any, y: Any, dy: Any, dz: Any, rate: float) -> float:
+def hysteresis_torque(world: Any, motor: Any, y: Any, dy: Any, dz: Any, rate: float) -> float:
     """Torque of a gear's hysteresis [N m]; enters the rate of its twist, and the power that it loses."""
     twist = y[motor.hysteresis_at]
-    follows = hysteresis_rate(motor, twist, rate)
+    follows = hysteresis_rate(motor, twist, rate, world.scratch.fixed_step)
     torque = motor.hysteresis_stiffness * twist
     dy[motor.hysteresis_at] = follows
     dz[motor.hysteresis_z] = torque * (rate - follows)  # eq:hysteresis
@@ -148,7 +148,7 @@ def rates(world: Any, power: Any, motors: Any, stops: Any, t: float, y: Any, dy:
             elastic = spring_torque(motor, twist)
             lost = (spring - elastic) * rate
             if motor.hysteresis_at >= 0:
-                spring += hysteresis_torque(motor, y, dy, dz, rate)
+                spring += hysteresis_torque(world, motor, y, dy, dz, rate)
             passed = lossy_torque(motor, spring, w_l)
             dz[GEAR * world.m + j] = lost + (spring - passed) * w_l
             dy[world.at_theta + e] = w

@@ -109,7 +109,8 @@ SCRATCH = _record(
     "exact_currents rejected moving no_number",  # no_number: a force of the environment was none in this step
     # fastest: with which rates states of actuators can change in the last step [1/s] (eq:fastest-rate)
     # middle of the present step, after the window began [s]: what holds from an instant on is looked up there
-    "reached fastest middle",
+    # fixed_step: length of the present step [s], 0 of one that adapts (eq:hysteresis-pace)
+    "reached fastest middle fixed_step",
     y1=(MAX_STATES,),  # after a step
     z1=(MAX_INTEGRALS,),
     ys=(MAX_STATES,),  # at a stage, and its rates

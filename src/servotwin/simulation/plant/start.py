@@ -82,11 +82,13 @@ def begin(machine: Machine, plant: Robot, model: Robot, start: Start) -> Started
     scale = believed / true  # a controller that believes in more counts turns its motors further
     qd = _true_speeds(machine.N, N_hat, scale, qd_hat)
     arm = Arm(plant, machine.motors, machine.stops, machine.N, q, qd)
-    shown = (N_hat @ q + believed_twist(machine, model, q, N_hat @ qd_hat)) * scale
+    theta_ref = (N_hat @ q + believed_twist(machine, model, q, N_hat @ qd_hat)) * scale
     set_references(machine, model, q, N_hat @ qd_hat)
     error, settled = np.zeros(len(true)), True
     for _ in range(ROUNDS):
-        state = balance(arm, angles_behind(machine.sensors, shown - error / true), wound=start.wound)
+        shown = theta_ref - error / true
+        theta = shown if start.wound else angles_behind(machine.sensors, shown)
+        state = balance(arm, theta, wound=start.wound)
         currents = hold_currents(machine, state)
         following = holding_error(machine, model, start, currents, qd_hat)
         if np.abs(following - error).max() <= CLOSE:
@@ -94,7 +96,8 @@ def begin(machine: Machine, plant: Robot, model: Robot, start: Start) -> Started
         error = following
     else:
         settled = False
-        state = balance(arm, angles_behind(machine.sensors, shown), wound=start.wound)
+        theta = theta_ref if start.wound else angles_behind(machine.sensors, theta_ref)
+        state = balance(arm, theta, wound=start.wound)
         currents = hold_currents(machine, state)
     set_plant(machine, plant, state, currents)
     set_controller(machine, model, start, currents, qd_hat)

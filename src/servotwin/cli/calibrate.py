@@ -127,8 +127,9 @@ def _plan(
     p = made.plan
     print_line(f"{made.model.robot.name}: {len(made.q)} poses tell {len(p.told.chosen)} parameters")
     print_line(
-        f"the tool's place would be known to {MM * p.prediction:.4f} mm (root mean square over the workspace); from "
-        f"{p.random_count} random poses to {MM * p.random_prediction:.4f} mm"
+        f"the tool's place would be known to {MM * p.prediction:.4f} mm (root mean square over the workspace), with four "
+        f"readings at each pose to {MM * p.with_readings(4):.4f} mm; from {p.random_count} random poses, read once, to "
+        f"{MM * p.random_prediction:.4f} mm"
     )
     if out is None:
         print_line(made.csv().rstrip())
@@ -145,6 +146,7 @@ def _plan_data(made: DrawnPlan, out: str | None) -> dict[str, Any]:
         "q": made.q.tolist(),
         "parameters": dict(zip(names, p.sigma.tolist(), strict=True)),
         "prediction_m": p.prediction,
+        "prediction_of_four_readings_m": p.with_readings(4),
         "random_poses": p.random_count,
         "random_prediction_m": p.random_prediction,
     }

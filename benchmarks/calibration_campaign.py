@@ -30,7 +30,7 @@ def ratios(name: str, seeds: int, poses: int = 60, held: int = 100) -> np.ndarra
 
 
 def selected_against_random(name: str, seeds: int) -> tuple[float, float, float]:
-    """True error of the tool [m, rms over poses held out] after 25 selected, the same with four readings, 100 random."""
+    """True error of the tool [m, rms] after 25 selected poses, the same with four readings, 100 random ones."""
     plan = st.plan_calibration(name, 25, noise=st.Tracker(), criterion="prediction")
     model = plan.model
     typical = np.array([p.typical for p in model.parameters])

@@ -127,8 +127,9 @@ def _plan(
     p = made.plan
     print_line(f"{made.model.robot.name}: {len(made.q)} poses tell {len(p.told.chosen)} parameters")
     print_line(
-        f"the tool's place would be known to {MM * p.prediction:.4f} mm (root mean square over the workspace), with four "
-        f"readings at each pose to {MM * p.with_readings(4):.4f} mm; from {p.random_count} random poses, read once, to "
+        f"the tool's place would be known to {MM * p.prediction:.4f} mm (root mean square over the workspace), with "
+        f"four readings at each pose to {MM * p.with_readings(4):.4f} mm; from {p.random_count} random poses, read "
+        f"once, to "
         f"{MM * p.random_prediction:.4f} mm"
     )
     if out is None:

@@ -49,6 +49,7 @@ CALLS = {
     "size": ["size", "palletizer-4", "--job", "palletizer-line"],
     "statics": ["statics", "gsis-scara", "--q", JOINTS],
     "workspace": ["workspace", "gsis-scara"],
+    "calibrate": ["calibrate", "gsis-scara", "--plan", "8"],
     "optimise": ["optimise", "gsis-scara", "--to", JOINTS],
     "jog": ["jog", "gsis-scara", "--joint", "A", "--by", "5 deg"],
     "simulate": ["simulate", "--list"],

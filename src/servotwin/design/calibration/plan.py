@@ -44,14 +44,18 @@ class PosePlan:
     prediction: (
         float  # root mean square over the candidates of the standard deviation of the tool's place [m]
     )
-    random_prediction: float  # the same of as many random poses, four times as many
+    random_prediction: float  # the same of four times as many random poses
     random_count: int
+
+    def with_readings(self, readings: int) -> float:
+        """The prediction [m] where every pose is read so many times and the mean is taken (white noise)."""
+        return self.prediction / float(np.sqrt(readings))
 
 
 def blocks(
     model: CalibrationModel, q: Array, noise: Noise, setup: Setup, *, orientation: bool
 ) -> tuple[Array, Array]:
-    """White derivatives (K, m, U + P) of poses that would be measured at q, and of the tool's place in metres (K, 3, U + P)."""
+    """White derivatives (K, m, U + P) of poses measured at q, and of the place in metres (K, 3, U + P)."""
     theta = np.zeros(len(model.parameters))
     T, J = model.jacobian(theta, q)
     seen = setup.station @ T

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from servotwin.description.as_built import as_built
+from servotwin.description.error_sources import base_compliance
 from servotwin.description.fields import Part
 from servotwin.description.load import read_description
 from servotwin.description.schema import RobotDescription
@@ -219,6 +221,35 @@ REACHES = {
         ],
         "C",
     ),
+    # what makes the robot as it is: nobody tells the controller
+    **dict.fromkeys(
+        [
+            f"error_sources.axes.*.{name}"
+            for name in (
+                "eccentricity", "encoder_noise", "stiffness", "damping", "stiffening", "backlash", "hysteresis",
+                "transmission_error", "output_error", "coulomb_friction", "temperature_rise",
+            )
+        ],
+        "P",
+    ),
+    "error_sources.axes.*.heating": "",  # of a drift over hours, which no run is
+    **dict.fromkeys(
+        [
+            f"error_sources.geometry.{name}"
+            for name in (
+                "length", "angle", "joint_offset", "slide_offset", "base_position", "base_angle", "tool_position",
+                "tool_angle", "sigmas",
+            )
+        ],
+        "P",
+    ),
+    **dict.fromkeys(
+        [f"error_sources.thermal.{name}" for name in ("expansion", "temperature_rise", "time_constant", "elapsed")],
+        "P",
+    ),
+    **dict.fromkeys([f"error_sources.base.{name}" for name in ("stiffness", "rotational_stiffness", "matrix")], "P"),
+    "error_sources.trial": "P",
+    "error_sources.seed": "P",
     "home": "C",
     "axes.*.motor.mount.axis": "CP",
     "quantities.*.of": "C",  # limits of plans and of the watch; nothing stops there
@@ -304,6 +335,7 @@ ODD_JOINT = {**ODD, "offset": "2 mrad", "scale": 1e-4}
 TOOL = {"xyz": ["0.1 m", "0.02 m", "0.2 m"], "rpy": ["0.3 rad", "0.2 rad", "0.1 rad"],
         "limits": {"speed": "1 m/s", "acceleration": "9 m/s^2", "jerk": "90 m/s^3"},
         "deviation": ODD}  # fmt: skip
+SIX = [[1e7 if i == k else 1e4 for k in range(6)] for i in range(6)]
 HOME = {"A": "0.2 rad", "B": "0.4 rad"}
 
 
@@ -349,6 +381,27 @@ def geared(**changes: Any) -> small.Tree:
     axis = small.axis(origin={"xyz": ["0.2 m", "0.1 m", "0 m"], "rpy": ["1.3 rad", "0.2 rad", "0.4 rad"]})
     axis["link"] = LINK
     return small.robot({"home": HOME, **changes}, axes={"A": axis, "B": copy.deepcopy(axis)})
+
+
+def imperfect(**changes: Any) -> small.Tree:
+    """Two revolute axes and a sliding one with every error source."""
+    plain = geared(payload=PAYLOAD)
+    slide = {**copy.deepcopy(plain["axes"]["B"]), "type": "prismatic", "gear": {"ratio": "600 rad/m"},
+             "limits": {"position": ["-0.5 m", "0.5 m"], "speed": "0.4 m/s"}}  # fmt: skip
+    plain["axes"]["C"] = slide
+    gear = {"stiffness": "6000 N*m/rad", "damping": "5 N*m*s/rad", "hysteresis": "1 arcmin"}
+    encoder = {"eccentricity": [[1, "1 arcmin"], [2, "20 arcsec", "10 deg"]], "encoder_noise": "2 arcsec"}
+    first = {**gear, **encoder, "stiffening": [["2 N*m", "9000 N*m/rad"]], "temperature_rise": "5 K",
+             "transmission_error": [[2, "30 arcsec"]], "output_error": [[1, "1 arcmin"]]}  # fmt: skip
+    second = {**gear, "backlash": "1 mrad", "coulomb_friction": "0.02 N*m"}
+    geometry = dict.fromkeys(("length", "slide_offset", "base_position", "tool_position"), "0.1 mm")
+    geometry |= dict.fromkeys(("angle", "joint_offset", "base_angle", "tool_angle"), "0.01 deg")
+    section = {
+        "enabled": "true", "trial": 2, "axes": {"A": first, "B": second}, "geometry": geometry,
+        "thermal": {"expansion": "23e-6 1/K", "temperature_rise": "10 K", "elapsed": "1 h"},
+        "base": {"stiffness": ["1e7 N/m"] * 3, "rotational_stiffness": ["1e6 N*m/rad"] * 3},
+    }  # fmt: skip
+    return {**plain, "error_sources": small.merged(section, changes)}
 
 
 def hydraulic() -> dict[str, small.Tree]:
@@ -475,6 +528,8 @@ def robots() -> dict[str, small.Tree]:
                             "power": {"bus_voltage": "60 V"}, "controller": small.CONTROLLER},
         "state feedback": feedback,
         "stiffening": stiffening,
+        "imperfect": imperfect(),
+        "on a soft floor": imperfect(base={"matrix": SIX, "stiffness": None, "rotational_stiffness": None}),
     }  # fmt: skip
 
 
@@ -621,6 +676,8 @@ def plant_side(run: Run) -> dict[str, Any]:
         "sensors": record(machine.sensors, {*STATE, "current_range"}),
         "stops": record(machine.stops, STATE),
         "arm": [entry.data.tobytes() for entry in machine.kept[:2]],
+        "base": repr(base_compliance(truth)),
+        "tool": run.plant.fkine([run.scenario.start[name] for name in run.plant.joint_names]).tobytes(),
         "brakes": repr([axis.brake for axis in truth.axes.values()]),
         "thermal limits": repr([axis.motor and axis.motor.thermal for axis in truth.axes.values()]),
     }
@@ -647,6 +704,7 @@ def scenario_of(name: str, folder: Path) -> Scenario:
 
 
 def run_of(scenario: Scenario, belief: RobotDescription, truth: RobotDescription) -> Run:
+    truth = as_built(truth)
     return prepare(replace(scenario, description=belief, plant_description=truth, plant_set={"a": "change"}))
 
 

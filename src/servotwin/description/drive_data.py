@@ -12,13 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from servotwin.description.checks import motor_names
-from servotwin.description.drive_parts import Brake, Gear, Motor, Mount, Thermal
+from servotwin.description.drive_parts import Brake, Encoder, Gear, Motor, Mount, Thermal
 from servotwin.description.friction_curve import FrictionCurve, friction_curve, joint_curve, motor_curve
 from servotwin.description.schema import Axis, RobotDescription
 from servotwin.drives.kind import UNIT_TORQUE_CONSTANT, ActuatorKind, Winding
 from servotwin.drives.table import UNKNOWN, kind_named
 
 STOP_MARGIN = 0.05  # end stops lie beyond the position limits by this part of the stroke
+FINER = 4096  # times the counts of an encoder whose resolution is switched off
 OVERLOAD = 3.0  # current limit over rated current where none is stated
 
 
@@ -129,7 +130,13 @@ class DriveData:
 
 def drives_of(description: RobotDescription) -> tuple[DriveData, ...]:
     """The motors of a robot, in the order of ``motor_names``; built once for a description."""
-    stated = (description.axes, description.transmission, description.couplings, description.active)
+    stated = (
+        description.axes,
+        description.transmission,
+        description.couplings,
+        description.active,
+        description.error_sources,
+    )
     kept = description._drives
     # a copy with other axes takes the private fields along
     if kept is None or any(now is not then for now, then in zip(stated, kept[0], strict=True)):
@@ -219,9 +226,15 @@ def _drive(
         gear=_gear(gear, ratio),
         brake=brake,
         thermal=motor.thermal,
-        counts_per_turn=None if encoder is None else encoder.counts,
+        counts_per_turn=None if encoder is None else _counts(description, encoder),
         ratings=_ratings(motor, winding),
     )
+
+
+def _counts(description: RobotDescription, encoder: Encoder) -> float:
+    """Counts per turn; many times finer where the resolution is switched off, for sensor and controller alike."""
+    section = description.error_sources
+    return encoder.counts * (FINER if section is not None and "resolution" in section.off else 1)
 
 
 def _idle_curve(gear: Gear | None) -> FrictionCurve:

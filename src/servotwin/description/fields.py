@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, model_validator
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
@@ -179,7 +179,18 @@ class Points(Reader):
         )
 
 
-def read_at(at: str, measure: Measure | Points, raw: object, prismatic: bool) -> Any:
+class JointReader(Protocol):
+    """A field kind whose unit depends on the type of the joint, where ``linear`` is set."""
+
+    @property
+    def linear(self) -> str | None:
+        """Unit for a prismatic joint."""
+
+    def read_for(self, raw: object, prismatic: bool) -> Any:
+        """The value for a field of a prismatic or revolute joint."""
+
+
+def read_at(at: str, measure: JointReader, raw: object, prismatic: bool) -> Any:
     """``measure.read_for`` of a value that stands at the path ``at``."""
     return _below(at, measure.read_for, raw, prismatic)
 
@@ -191,7 +202,7 @@ def read_parts(model: type[Part], raw: object, prismatic: bool) -> object:
     read = dict(raw)
     for name, info in model.model_fields.items():
         for kind in info.metadata:
-            if isinstance(kind, Measure | Points) and kind.linear is not None and raw.get(name) is not None:
+            if getattr(kind, "linear", None) is not None and raw.get(name) is not None:
                 read[name] = read_at(name, kind, raw[name], prismatic)
     return read
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
+from servotwin.description.error_parts import SOURCES, Harmonics, SourceNames
 from servotwin.description.fields import (
     Celsius,
     Choice,
@@ -136,7 +137,7 @@ def _description(info: FieldInfo) -> str:
             if kind.linear is not None:
                 accepted += f"; prismatic: {expectation(kind.linear)}"
             return f"{text} ({accepted})"
-        if isinstance(kind, Points):
+        if isinstance(kind, Points | Harmonics):
             return f"{text} (each [{kind.words()}])"
         if isinstance(kind, GravityReader):
             return f"{text} ({expectation('m/s^2')})"
@@ -155,7 +156,7 @@ def _field(info: FieldInfo, definitions: dict[str, Schema]) -> Schema:
     return _type(info.annotation, definitions)
 
 
-def _kind(kind: object) -> Schema | None:
+def _kind(kind: object) -> Schema | None:  # noqa: PLR0911 -- one for each kind
     """The schema of a field kind, None for other metadata."""
     if isinstance(kind, Measure):
         return {"$ref": f"#/$defs/{'vector' if kind.size else 'quantity'}"}
@@ -172,7 +173,9 @@ def _kind(kind: object) -> Schema | None:
         return {"$ref": "#/$defs/quantity"}
     if isinstance(kind, Choice):
         return _with_source({"anyOf": [{"enum": [*kind.words, *dict(kind.former)]}, _EXPRESSION]})
-    if isinstance(kind, Points):
+    if isinstance(kind, SourceNames):
+        return _with_source({"type": "array", "items": {"enum": list(SOURCES)}})
+    if isinstance(kind, Points | Harmonics):
         return _with_source({"type": "array", "items": {"$ref": "#/$defs/vector"}})
     return {"$ref": "#/$defs/text"} if isinstance(kind, Words) else None
 

@@ -14,6 +14,8 @@ from pydantic import Field, PrivateAttr, ValidationInfo, field_validator, model_
 from servotwin.description import checks
 from servotwin.description.controller_parts import Controller
 from servotwin.description.drive_parts import Brake, Encoder, Friction, Gear, Limits, Motor, ToolLimits
+from servotwin.description.error_checks import check_error_sources, read_error_sources
+from servotwin.description.error_parts import ErrorSources
 from servotwin.description.fields import Choice, Measure, Part, Reader, Whole, Words, problem, read_parts
 from servotwin.description.hydraulic_parts import Hydraulics
 from servotwin.description.nodes import Node, Origin, one_line
@@ -47,6 +49,7 @@ __all__ = [
     "DenavitHartenberg",
     "Deviation",
     "Encoder",
+    "ErrorSources",
     "Friction",
     "Gear",
     "Gyration",
@@ -311,6 +314,9 @@ class RobotDescription(Part):
     power: Power | None = Field(default=None, description="supply, intermediate circuit and bridges")
     hydraulics: Hydraulics | None = Field(default=None, description="supply of the hydraulic axes")
     controller: Controller | None = Field(default=None, description="sampling periods, loops and converters")
+    error_sources: ErrorSources | None = Field(
+        default=None, description="what makes the robot as it is differ from what its controller knows"
+    )
     kinematics: Annotated[str | None, Choice(("scara", "palletizer", "delta", "spherical-wrist"))] = Field(
         default=None, description="family with a closed-form inverse kinematics"
     )
@@ -361,9 +367,15 @@ class RobotDescription(Part):
     def _read_home(cls, raw: object, info: ValidationInfo) -> object:
         return checks.read_home(raw, info.data["axes"]) if "axes" in info.data else {}
 
+    @field_validator("error_sources", mode="before")
+    @classmethod
+    def _read_error_sources(cls, raw: object, info: ValidationInfo) -> object:
+        return read_error_sources(raw, info.data["axes"]) if "axes" in info.data else None
+
     @model_validator(mode="after")
     def _consistent(self) -> RobotDescription:
         checks.check_robot(self)
+        check_error_sources(self)
         return self
 
     __hash__ = None  # type: ignore[assignment]

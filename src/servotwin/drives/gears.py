@@ -25,8 +25,21 @@ twisted, and what it holds is lost with the flank,
 
 .. math:: E_\sigma = \frac{(d\,\dot\delta)^2}{2 k} \text{ if } \sigma\dot\delta < 0, \text{ else } 0   (eq:flank-loss)
 
-which also says what a flank holds that touches again before its spring is straight. Its losses act on
-the load's side as friction proportional to the torque, so that they never drive:
+which also says what a flank holds that touches again before its spring is straight. A torsion with hysteresis has an
+element of Dahl's in parallel to its spring, which on a reversal begins with the stiffness k_h and slips beyond the
+twist z_h,
+
+.. math:: \tau_h = k_h z, \qquad \dot z = \dot\delta - |\dot\delta|\,z/z_h, \qquad
+          \tau_h \dot\delta = \frac{d}{dt}\tfrac12 k_h z^2 + k_h \frac{z^2}{z_h}\,|\dot\delta|          (eq:hysteresis)
+
+so that it stores and loses and never gives (docs/theory/error-sources.md). A gear with a transmission error e twists
+by
+
+.. math:: \delta = \theta_m + e(\theta_m) - N q, \qquad
+          \tau_m = (1 + e'(\theta_m))\,\tau_s                                          (eq:transmission-error)
+
+and takes tau_m from its motor for the tau_s that it passes. Its losses act on the load's side as friction proportional
+to the torque, so that they never drive:
 
 .. math:: \tau_l = \tau_s - \mu\,|\tau_s| \tanh(\omega_l/\omega_0), \quad
           \mu = 1 - \eta \text{ or } 1/\eta - 1                                      (eq:gear-loss)
@@ -38,6 +51,7 @@ import math
 from typing import Any
 
 from servotwin.compiled.jit import helper
+from servotwin.drives.harmonics import wave, wave_slope
 from servotwin.drives.records import NO_CONTACT
 
 LOSS_SPEED = 0.5  # rad/s at the motor within which the direction of the loss turns over
@@ -49,6 +63,22 @@ def torsion_torque(motor: Any, twist: float, rate: float) -> float:
     if motor.half_play > 0.0 and motor.contact == NO_CONTACT:
         return 0.0
     return spring_torque(motor, twist) + motor.damping * rate  # type: ignore[no-any-return]  # eq:gear-torsion
+
+
+@helper
+def hysteresis_rate(motor: Any, z: float, rate: float) -> float:
+    """Rate of the twist z of the hysteresis [rad/s] while the gear twists with ``rate``."""
+    return rate - abs(rate) * z / motor.hysteresis_limit  # type: ignore[no-any-return]  # eq:hysteresis
+
+
+@helper
+def gear_error(motor: Any, theta: float) -> tuple[float, float]:
+    """Transmission error of an elastic gear at the angle of its motor [rad], and 1 + its change per angle."""
+    if motor.gear_waves == 0:
+        return 0.0, 1.0
+    error = wave(motor.gear_order, motor.gear_amplitude, motor.gear_phase, motor.gear_waves, theta)
+    slope = wave_slope(motor.gear_order, motor.gear_amplitude, motor.gear_phase, motor.gear_waves, theta)
+    return error, 1.0 + slope  # eq:transmission-error
 
 
 @helper

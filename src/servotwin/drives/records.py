@@ -48,6 +48,7 @@ NO_CONTACT = int(Contact.NONE)
 _REAL, _WHOLE = np.float64, np.int64
 
 
+MOST_WAVES = 12  # harmonics of one shaft: per turn of the motor and of the joint
 TABLE_POINTS = (
     34  # of a direction: two tables of 16 on one shaft, and one point more that carries their ends on
 )
@@ -65,6 +66,13 @@ _FRICTION = [
     ("table_tau", _REAL, (2, TABLE_POINTS)),
     ("points", _WHOLE, (2,)),
 ]
+
+
+def _waves(*names: str) -> list[Any]:
+    """Harmonics of an angle (eq:harmonics), for each name their number, orders, amplitudes [rad] and phases [rad]."""
+    found: list[Any] = [(f"{name}_waves", _WHOLE) for name in names]
+    parts = ("order", "amplitude", "phase")
+    return found + [(f"{name}_{part}", _REAL, (MOST_WAVES,)) for name in names for part in parts]
 
 
 def _dtype(
@@ -86,6 +94,8 @@ MOTOR = _dtype(
     "stiffness damping half_play eta g "
     # where its stiffness changes, and by how much (eq:gear-stiffening); 0 where it does not
     "bend_1 bend_2 added_1 added_2 "
+    # hysteresis of its torsion (eq:hysteresis): stiffness on a reversal, and twist beyond which it slips
+    "hysteresis_stiffness hysteresis_limit "
     # thermal network
     "T_w T_h T_ref T_ambient R_wh R_ha C_w C_h alpha T_limit "
     # applied: switch state per volt of the bus (alpha, beta for three phases), torque of an ideal drive
@@ -106,14 +116,16 @@ MOTOR = _dtype(
     # width: states of its own, from current_at; charge_at: where the integral of a synchronous motor's i_q stands;
     # has_constant: K is stated, not a stand-in;
     # dry: the shaft has dry friction, or a stiff gear with losses, also while its brake is open
+    # hysteresis_at: where the twist of its hysteresis stands in the state, -1 without; hysteresis_z: that of its loss
     # number: its place among the motors; rates, signals: addresses of code of its kind that is compiled apart, or 0
     # chambers_at: where the pressures of its two chambers stand in the state, -1 without; supplied_at: where the energy
     # stands that it took from a supply of its kind, -1 without
     "kind feed width exact own_rates own_parameters loss_at mode flexible current_at charge_at "
     "has_constant dry brake_closed contact open valve brake_delay "
-    "number rates signals chambers_at supplied_at integrals",
+    "number rates signals chambers_at supplied_at integrals hysteresis_at hysteresis_z",
     friction=True,
-    more=[(kind.name, kind.record) for kind in KINDS.values() if kind.record is not None],
+    # gear: transmission error of an elastic gear, counted at the motor (eq:transmission-error)
+    more=[(kind.name, kind.record) for kind in KINDS.values() if kind.record is not None] + _waves("gear"),
 )
 
 POWER = _dtype(
@@ -138,8 +150,12 @@ SENSOR = _dtype(
     # current_full_scale: the stated range, of which the sensor shows parts; 0: it shows amperes
     "counts_per_rad current_range current_full_scale current_offset current_noise "
     # of the chambers of a hydraulic axis
-    "pressure_range pressure_offset pressure_noise",
+    "pressure_range pressure_offset pressure_noise "
+    # of the angle: standard deviation [rad], and what the last reading had of it
+    "angle_noise jitter",
     "current_bits pressure_bits count stuck lost",
+    # of the encoder, and of a stiff gear: what stands between its shaft and the joint (eq:sensed-angle)
+    more=_waves("encoder", "gear"),
 )
 
 

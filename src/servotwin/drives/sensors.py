@@ -1,4 +1,12 @@
-r"""Encoders, current and pressure sensors."""
+r"""Encoders, current and pressure sensors.
+
+An encoder shows the angle of its shaft with an error that comes again in every turn, and with noise. Behind a stiff
+gear the state is that of the joint: the shaft stands where the joint, with the transmission error e_g, makes it stand,
+
+.. math:: \theta_m + e_g(\theta_m) = N q, \qquad \theta_s = \theta_m + e_s(\theta_m) + \nu            (eq:sensed-angle)
+
+so that the inertia of the rotor is carried as if its speed were that of the joint: a quasi-static reading.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +15,61 @@ from typing import Any
 
 from servotwin.compiled.jit import helper
 from servotwin.compiled.numeric import normal, quantise
+from servotwin.drives.harmonics import wave, wave_slope
 
 SQRT3 = math.sqrt(3.0)
+ROUNDS = (
+    5  # to the angle of a shaft whose gear has an error; each brings it nearer by the slope of that error
+)
+
+
+@helper
+def sensed_angle(sensor: Any, theta: float) -> float:
+    """The angle that the encoder shows, before it is counted [rad]."""
+    shaft = shaft_angle(sensor, theta)
+    if sensor.encoder_waves > 0:
+        shaft += wave(
+            sensor.encoder_order, sensor.encoder_amplitude, sensor.encoder_phase, sensor.encoder_waves, shaft
+        )
+    if sensor.angle_noise > 0.0:
+        shaft += sensor.jitter
+    return shaft  # eq:sensed-angle
+
+
+@helper
+def shaft_angle(sensor: Any, theta: float) -> float:
+    """Angle of the encoder's shaft, behind a stiff gear with an error [rad]."""
+    if sensor.gear_waves == 0:
+        return theta
+    shaft = theta
+    for _ in range(ROUNDS):
+        shaft = theta - wave(
+            sensor.gear_order, sensor.gear_amplitude, sensor.gear_phase, sensor.gear_waves, shaft
+        )
+    return shaft
+
+
+@helper
+def sensed_speed(sensor: Any, theta: float, w: float) -> float:
+    """The speed with which the shown angle changes [rad/s]."""
+    if sensor.gear_waves > 0:
+        shaft = shaft_angle(sensor, theta)
+        w /= 1.0 + wave_slope(
+            sensor.gear_order, sensor.gear_amplitude, sensor.gear_phase, sensor.gear_waves, shaft
+        )
+        theta = shaft
+    if sensor.encoder_waves > 0:
+        w *= 1.0 + wave_slope(
+            sensor.encoder_order, sensor.encoder_amplitude, sensor.encoder_phase, sensor.encoder_waves, theta
+        )
+    return w
+
+
+@helper
+def draw_jitter(sensor: Any, random: Any) -> None:
+    """Noise of the angle for the readings of one instant."""
+    if sensor.angle_noise > 0.0:
+        sensor.jitter = sensor.angle_noise * normal(random)
 
 
 @helper
@@ -23,7 +84,8 @@ def shown_count(sensor: Any, theta: float) -> int:
     """The count that a reading would give, without one: an encoder that is stuck shows what was read last."""
     if sensor.stuck:
         return sensor.count  # type: ignore[no-any-return]
-    return math.floor(theta * sensor.counts_per_rad + 0.5) - sensor.lost  # type: ignore[no-any-return]  # eq:encoder
+    angle = sensed_angle(sensor, theta)
+    return math.floor(angle * sensor.counts_per_rad + 0.5) - sensor.lost  # type: ignore[no-any-return]  # eq:encoder
 
 
 @helper
@@ -58,7 +120,8 @@ def edge_time(sensor: Any, theta: float, w: float, time: float) -> float:
     """
     if sensor.stuck:
         return -math.inf
-    counts = theta * sensor.counts_per_rad + 0.5 - sensor.lost
+    w = sensed_speed(sensor, theta, w)
+    counts = sensed_angle(sensor, theta) * sensor.counts_per_rad + 0.5 - sensor.lost
     count = math.floor(counts)
     edge = float(count) if w >= 0.0 else float(count + 1)
     passed = (counts - edge) / sensor.counts_per_rad / w if w != 0.0 else 0.0

@@ -26,6 +26,7 @@ LOST = {
     "friction_J": "friction",
     "environment_friction_J": "friction of the environment",
     "gear_J": "gear losses",
+    "hysteresis_J": "hysteresis of gears",
     "bridge_J": "bridge",
     "impact_J": "end stops",
     "brake_resistor_J": "braking resistor",

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from servotwin.description.display import US
+from servotwin.description.error_sources import base_compliance, source_notes
 from servotwin.mechanism.build import build_mechanism
+from servotwin.mechanism.thermal_growth import true_mechanism
 from servotwin.robot.arguments import position_text
 from servotwin.robot.robot import Robot
 from servotwin.simulation.plant.drive_records import highest_voltage
@@ -74,7 +76,9 @@ def robots_of(scenario: Scenario) -> tuple[Robot, Robot]:
     """The robot as its controller knows it, and as it is."""
     belief, truth = scenario.description, scenario.plant_description
     model = Robot(build_mechanism(belief), title=belief.title)
-    return model, Robot(build_mechanism(truth), title=truth.title) if scenario.plant_set else model
+    section = truth.error_sources
+    alike = not scenario.plant_set and (section is None or not (section.enabled or section.off))
+    return model, model if alike else Robot(true_mechanism(truth), title=truth.title)
 
 
 def machine_of(
@@ -162,7 +166,7 @@ def collect(
         failure = failure_text(run)
     if run.status in CLOSED_WINDOW:
         machine.close()
-    log = make_log(machine, plant, run.model, reference)
+    log = make_log(machine, plant, run.model, reference, base_compliance(scenario.plant_description))
     signals = make_signals(machine, plant, run.model, reference, log)
     errors = tip_errors(log, float(reference.arrivals[-1]))
     repeatability = visit_summary(log.tip_signals())
@@ -210,7 +214,10 @@ def collect(
         **parts,
         "axes": axes,
         "warnings": warnings,
-        "notes": carried_notes(scenario.plant_description, scenario.solver.method),
+        "notes": [
+            *carried_notes(scenario.plant_description, scenario.solver.method),
+            *source_notes(scenario.plant_description),
+        ],
         "intervals_per_current_period_max": int(machine.world["state"]["intervals_max"][0]),
         "estimated_step_error": None
         if scenario.solver.method == "rk4"

@@ -13,6 +13,7 @@ import numpy as np
 
 from servotwin.control.main.main_controller import MainController
 from servotwin.control.servo.axis_data import controller_of
+from servotwin.description.as_built import as_built
 from servotwin.description.load import read_description
 from servotwin.description.plain_text import visible
 from servotwin.description.reach import outside
@@ -289,5 +290,5 @@ def job_scenario(
         faults=(),
         path=file if program.job.file else None,
         description=known,
-        plant_description=truth,
+        plant_description=as_built(truth),
     )

@@ -14,11 +14,13 @@ from servotwin.control.main.main_controller import MainController
 from servotwin.control.main.pulses import Pulses
 from servotwin.control.main.states import Event
 from servotwin.control.servo.axis_data import controller_of
+from servotwin.description.as_built import as_built
 from servotwin.description.drive_data import drives_of
 from servotwin.description.load import read_description
 from servotwin.description.schema import RobotDescription
 from servotwin.mechanism.build import build_mechanism
 from servotwin.mechanism.model import Array
+from servotwin.mechanism.thermal_growth import true_mechanism
 from servotwin.motion.limits import MotionLimits, limits_of
 from servotwin.robot.robot import Robot
 from servotwin.simulation.clock import Clock
@@ -112,17 +114,21 @@ class LiveRobot:
         self.plant: Plant = IdealPlant(start, self.surroundings)
         if drives:
             check_live(description, AVERAGED)
+            truth = as_built(description)
+            as_it_is = (
+                self.robot if truth is description else Robot(true_mechanism(truth), title=description.title)
+            )
             machine = build_machine(
                 description,
-                description,
+                truth,
                 self.robot,
-                self.robot,
+                as_it_is,
                 Start(start, settled=False),
                 AVERAGED,
                 rows=1,
                 allow_code=allow_code,
             )
-            self.plant = MachinePlant(machine, description, self.surroundings, recording=False)
+            self.plant = MachinePlant(machine, truth, self.surroundings, recording=False)
         self.stepper = Stepper(self.controller, self.plant, clock, planning)
         self.command = self.controller.step(-self.period_ns, self.plant.feedback())
 

@@ -9,6 +9,7 @@ from os import PathLike
 import numpy as np
 from numpy.typing import ArrayLike
 
+from servotwin.description.as_built import as_built
 from servotwin.description.load import read_description
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
@@ -78,7 +79,7 @@ def play_motion(
         name=f"{motion.robot}-optimal", title=f"{motion.robot}: an optimal motion", robot=str(robot), set=changes,
         plant_set={}, start=dict(zip(motion.joint_names, motion.q[0].tolist(), strict=True)), moves=(), repeat=1,
         solver=Solver(), seed=1, record=Record(), faults=(), path=None, description=description,
-        plant_description=description,
+        plant_description=as_built(description),
     )  # fmt: skip
     reference = PlayedMotion(motion.trajectory(), settle)
     run = prepare(scenario, None, read_budget(max_memory, max_time), reference=reference)

@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from servotwin.description.drive_parts import Gear
+from servotwin.description.error_sources import error_sources
 from servotwin.description.schema import RobotDescription
 
 
 def left_out(description: RobotDescription) -> list[str]:
     """A line for each axis whose gear has more in its data sheet than a simulation takes from it."""
-    found = []
+    found, section = [], error_sources(description)
     for name, axis in description.axes.items():
-        parts = list(_of_gear(axis.gear)) if axis.gear is not None else []
+        parts = list(_of_gear(axis.gear, section.enabled)) if axis.gear is not None else []
         if parts:
             found.append(f"axes.{name}.gear.datasheet: in a simulation {'; '.join(parts)}")
     return found
 
 
-def _of_gear(gear: Gear) -> Iterator[str]:
+def _of_gear(gear: Gear, enabled: bool) -> Iterator[str]:
     sheet = gear.datasheet
     if sheet is None:
         return
@@ -30,5 +31,7 @@ def _of_gear(gear: Gear) -> Iterator[str]:
             stiffness = f"{gear.stiffness:.4g} N*m/rad"
             yield f"the stiffness is {stiffness} at any torque (piecewise_stiffness would use all {pieces})"
     unused = [field for field in ("hysteresis", "transmission_error") if getattr(sheet, field)]
+    if enabled:  # a torsion that is not there has no hysteresis
+        unused = [field for field in unused if field == "hysteresis" and gear.stiffness is None]
     if unused:
         yield f"{' and '.join(unused).replace('_', ' ')} {'are' if len(unused) > 1 else 'is'} left out"

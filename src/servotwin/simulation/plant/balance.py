@@ -21,6 +21,7 @@ import numpy as np
 from servotwin.compiled.jit import kernel
 from servotwin.drives.friction import friction_torque, joint_friction_torque
 from servotwin.drives.gears import LOSS_SPEED
+from servotwin.drives.harmonics import slope_at, wave_at
 from servotwin.drives.records import FREE, STUCK
 from servotwin.errors import SimulationError
 from servotwin.mechanism.model import Array
@@ -69,7 +70,21 @@ class Arm:
 
     def joints(self, theta: Array, twist: Array) -> Array:
         """Positions (n,) of the joints; exactly q0 where the motors stand at N q0 and nothing twists."""
-        return np.asarray(self.q0 + self.inverse @ (theta - self.N @ self.q0 - twist))
+        return np.asarray(self.q0 + self.inverse @ (theta + self.errors(theta) - self.N @ self.q0 - twist))
+
+    def errors(self, theta: Array) -> Array | float:
+        """Transmission errors (m,) of the elastic gears behind motors at ``theta`` (m,) (eq:transmission-error)."""
+        if not self.motors["gear_waves"].any():
+            return 0.0
+        pairs = zip(self.motors, theta, strict=True)
+        return np.array([wave_at(motor, "gear", float(angle)) for motor, angle in pairs])
+
+    def levers(self, theta: Array) -> Array | float:
+        """Torque (m,) that an elastic gear takes from its motor per torque that it transmits."""
+        if not self.motors["gear_waves"].any():
+            return 1.0
+        pairs = zip(self.motors, theta, strict=True)
+        return np.array([1.0 + slope_at(motor, "gear", float(angle)) for motor, angle in pairs])
 
     def load(self, q: Array) -> Array:
         """Torque p (m,) that every gear passes on, counted at its motor."""
@@ -157,12 +172,20 @@ def balance(arm: Arm, theta: Array, *, wound: bool = False) -> Balance:
     twist = np.zeros(len(arm.motors))
     if not wound:
         twist = hanging(arm, theta)
-    q = arm.joints(theta, twist)
+    q = arm.joints(theta, twist + arm.errors(theta) if wound else twist)
     load = arm.load(q)
     if wound and len(arm.elastic):
         twist = arm.whole(arm.unsprung(arm.torsion(load)))
-        theta = theta + twist
-    return Balance(q, arm.qd, theta, arm.w, twist, load, motor_torque(arm, load))
+        theta = wound_up(arm, theta, twist)
+    return Balance(q, arm.qd, theta, arm.w, twist, load, motor_torque(arm, load) * arm.levers(theta))
+
+
+def wound_up(arm: Arm, load: Array, twist: Array) -> Array:
+    """Angles (m,) of motors whose loads stand at ``load`` (m,) and whose gears are twisted."""
+    theta = load + twist
+    for _ in range(ROUNDS if arm.motors["gear_waves"].any() else 0):
+        theta = load + twist - arm.errors(theta)
+    return np.asarray(theta)
 
 
 def motor_torque(arm: Arm, load: Array) -> Array:

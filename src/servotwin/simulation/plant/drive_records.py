@@ -8,6 +8,7 @@ from typing import Any
 
 from servotwin.description.display import UF, US
 from servotwin.description.drive_data import DriveData, DriveGear
+from servotwin.description.drive_errors import drive_errors
 from servotwin.description.drive_parts import Thermal
 from servotwin.description.friction_curve import FrictionCurve
 from servotwin.description.friction_data import shaft_curve
@@ -15,6 +16,7 @@ from servotwin.description.hydraulic_data import seal_share
 from servotwin.description.motors import required_counts, required_drives
 from servotwin.description.problems import refuse
 from servotwin.description.schema import Power, RobotDescription
+from servotwin.drives.harmonics import fill_waves
 from servotwin.drives.kind import Winding
 from servotwin.drives.records import FREE, MOTOR, POWER, SENSOR, STUCK, zeros
 from servotwin.simulation.scenario.parts import Solver
@@ -47,6 +49,7 @@ def motor_records(description: RobotDescription) -> Any:
             record["brake_torque"] = drive.brake.torque
             record["brake_delay"] = round(drive.brake.delay * 1e9)
         elastic += fill_gear(record, description, drive, elastic)
+        fill_gear_errors(record, description, drive)
         curve = shaft_curve(description, drive)
         fill_friction(record, curve)
         fill_thermal(record, drive.thermal)
@@ -104,6 +107,27 @@ def fill_gear(record: Any, description: RobotDescription, drive: DriveData, elas
     return 1
 
 
+def fill_gear_errors(record: Any, description: RobotDescription, drive: DriveData) -> None:
+    """Hysteresis and transmission error of an elastic gear; those of a stiff gear are read by its encoder."""
+    record["hysteresis_at"] = -1
+    if record["flexible"] < 0:
+        return
+    errors = drive_errors(description, drive)
+    record["hysteresis_stiffness"], record["hysteresis_limit"] = (
+        errors.hysteresis_stiffness,
+        errors.hysteresis_limit,
+    )
+    fill_waves(record, "gear", errors.gear)
+
+
+def fill_encoder_errors(record: Any, description: RobotDescription, drive: DriveData) -> None:
+    """Errors of an encoder, and the transmission error of a stiff gear (eq:sensed-angle)."""
+    errors = drive_errors(description, drive)
+    record["angle_noise"] = errors.noise
+    fill_waves(record, "encoder", errors.encoder)
+    fill_waves(record, "gear", () if drive.gear.elastic else errors.gear)
+
+
 def fill_stiffening(record: Any, gear: DriveGear) -> None:
     """Twists at which the stiffness changes, and by how much (eq:gear-stiffening)."""
     k, twist, begins = gear.stiffness or 0.0, 0.0, 0.0
@@ -135,6 +159,7 @@ def sensor_records(description: RobotDescription, limits: Sequence[float]) -> An
     controller = description.controller
     for j, drive in enumerate(drives):
         records[j]["counts_per_rad"] = required_counts(description, drive)
+        fill_encoder_errors(records[j], description, drive)
         if controller is not None:
             sensor = controller.current_sensor
             span = sensor.range if sensor.range is not None else RANGE_MARGIN * limits[j]

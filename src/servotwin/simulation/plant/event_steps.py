@@ -38,6 +38,7 @@ from servotwin.simulation.plant.rates import (
     accelerate,
     assemble,
     constraints,
+    gear_twist,
     rates,
     rotor,
     shaft,
@@ -317,7 +318,8 @@ def to_next_flank(world: Any, motors: Any, y: Any, j: int) -> float:
     """How far the gear of motor j is from the instant at which a flank touches or parts."""
     theta, w = rotor(world, motors, y, j)
     theta_l, w_l = shaft(world, motors, y, j)
-    return flank_margin(motors[j], theta - theta_l, w - w_l)
+    twist, rate, _ = gear_twist(motors[j], theta, w, theta_l, w_l)
+    return flank_margin(motors[j], twist, rate)
 
 
 @part
@@ -327,9 +329,10 @@ def change_flank(world: Any, motors: Any, j: int) -> None:
     motor = motors[j]
     theta, w = rotor(world, motors, state.y, j)
     theta_l, w_l = shaft(world, motors, state.y, j)
-    contact = next_contact(motor, theta - theta_l, w - w_l)
+    twist, rate, _ = gear_twist(motor, theta, w, theta_l, w_l)
+    contact = next_contact(motor, twist, rate)
     if contact != motor.contact:
-        lost = flank_loss(motor, motor.contact, w - w_l) - flank_loss(motor, contact, w - w_l)
+        lost = flank_loss(motor, motor.contact, rate) - flank_loss(motor, contact, rate)
         state.z[GEAR * world.m + j] += lost
         motor.contact = contact
 

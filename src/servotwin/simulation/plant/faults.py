@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from servotwin.description.drive_data import DriveData, drive_of, drives_of
 from servotwin.simulation.plant.machine import Machine
+from servotwin.simulation.plant.readings import sensed_angles
 from servotwin.simulation.plant.switched_drives import close_brake, open_winding
 from servotwin.simulation.scenario.parts import Fault
 from servotwin.simulation.scenario.scenario import Scenario
@@ -64,9 +65,10 @@ def apply_fault(machine: Machine, fault: Fault, motors: Sequence[str]) -> None:
 
 def stick_encoder(machine: Machine, j: int) -> None:
     """Let the encoder of a motor show from now on what it shows now (eq:encoder), whenever a servo reads it."""
-    sensor, theta = machine.sensors[j], float(machine.motors["theta"][j])
+    sensor = machine.sensors[j]
     if not sensor["stuck"]:
-        sensor["count"] = math.floor(theta * sensor["counts_per_rad"] + 0.5) - sensor["lost"]
+        angle = float(sensed_angles(machine.sensors, machine.motors["theta"])[j])
+        sensor["count"] = math.floor(angle * sensor["counts_per_rad"] + 0.5) - sensor["lost"]
         sensor["stuck"] = 1
 
 

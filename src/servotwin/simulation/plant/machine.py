@@ -19,6 +19,7 @@ from servotwin.description.motors import current_limit, required_drives
 from servotwin.description.schema import RobotDescription
 from servotwin.drives.kind import Feed
 from servotwin.drives.records import FREE, STOP, STUCK, zeros
+from servotwin.dynamics.forward import NoInertiaError
 from servotwin.equations.derivation import Numbers
 from servotwin.errors import UnsupportedError
 from servotwin.kernels.kernel_store import Entry, entry, step_entry
@@ -319,7 +320,10 @@ def world_record(
     w["at_bus"] = at if has_bus else -1
     at += has_bus
     w["at_supply"] = at if w["supply"]["has_state"] else -1
-    w["n_y"] = at + w["supply"]["has_state"]
+    at += int(w["supply"]["has_state"])
+    hysteretic = motors["hysteresis_limit"] > 0.0
+    motors["hysteresis_at"] = np.where(hysteretic, at + np.cumsum(hysteretic) - 1, -1)
+    w["n_y"] = at + int(hysteretic.sum())
     synchronous = motors["feed"] == Feed.THREE_PHASE
     charges = PER_MOTOR * m + PER_BUS
     motors["charge_at"] = np.where(synchronous, charges + np.cumsum(synchronous) - 1, -1)
@@ -356,7 +360,10 @@ def place_losses(w: Any, motors: Any, at: int) -> None:
             at += int(motor["integrals"])
     w["supplied_at"] = motors["supplied_at"] = -1
     w["supply_z"] = at if w["supply"]["has_state"] else -1
-    w["n_z"] = at + (PER_SUPPLY if w["supply"]["has_state"] else 0)
+    at += PER_SUPPLY if w["supply"]["has_state"] else 0
+    hysteretic = motors["hysteresis_at"] >= 0
+    motors["hysteresis_z"] = np.where(hysteretic, at + np.cumsum(hysteretic) - 1, -1)
+    w["n_z"] = at + int(hysteretic.sum())
     w["runge_kutta"] = int((motors["exact"] == 0).any())
 
 
@@ -365,7 +372,13 @@ def arm_entries(plant: Robot, motors: Any) -> tuple[Entry, Entry]:
     numbers = arm_numbers(plant, motors)
     if plant.closed:
         return entry("closed_drift", numbers, drives=True), entry("closed_motion_terms", numbers)
-    return entry("accel", numbers, drives=True), entry("motion", numbers)
+    try:
+        return entry("accel", numbers, drives=True), entry("motion", numbers)
+    except NoInertiaError as error:
+        raise UnsupportedError(
+            f"{plant.name}: joint {plant.joint_names[error.joint]} moves no inertia of its own; expected an inertia of "
+            "its link or payload, or a stiff gear, through which it moves that of its motor"
+        ) from None
 
 
 def arm_numbers(plant: Robot, motors: Any) -> Numbers:

@@ -18,7 +18,13 @@ from typing import Any
 from servotwin.compiled.jit import helper, part, piece
 from servotwin.compiled.native_calls import call_address, call_piece, records_at
 from servotwin.drives.friction import friction_torque, holding_slack
-from servotwin.drives.gears import lossy_torque, spring_torque, torsion_torque
+from servotwin.drives.gears import (
+    gear_error,
+    hysteresis_rate,
+    lossy_torque,
+    spring_torque,
+    torsion_torque,
+)
 from servotwin.drives.records import BETWEEN, FREE, MOTOR, STOP, STUCK
 from servotwin.simulation.plant.actuators import actuator_rates
 from servotwin.simulation.plant.joint_friction import apply_joint_friction, held_joint, hold_joint
@@ -60,6 +66,26 @@ def rotor(world: Any, motors: Any, y: Any, j: int) -> tuple[float, float]:
     if e >= 0:
         return y[world.at_theta + e], y[world.at_w + e]
     return shaft(world, motors, y, j)
+
+
+@helper
+def gear_twist(motor: Any, theta: float, w: float, theta_l: float, w_l: float) -> tuple[float, float, float]:
+    """Twist of an elastic gear, its rate, and motor torque per transmitted torque (eq:transmission-error)."""
+    if motor.gear_waves == 0:
+        return theta - theta_l, w - w_l, 1.0
+    error, lever = gear_error(motor, theta)
+    return theta + error - theta_l, lever * w - w_l, lever
+
+
+@helper
+def hysteresis_torque(motor: Any, y: Any, dy: Any, dz: Any, rate: float) -> float:
+    """Torque of a gear's hysteresis [N m]; enters the rate of its twist, and the power that it loses."""
+    twist = y[motor.hysteresis_at]
+    follows = hysteresis_rate(motor, twist, rate)
+    torque = motor.hysteresis_stiffness * twist
+    dy[motor.hysteresis_at] = follows
+    dz[motor.hysteresis_z] = torque * (rate - follows)  # eq:hysteresis
+    return torque  # type: ignore[no-any-return]
 
 
 @helper
@@ -117,12 +143,17 @@ def rates(world: Any, power: Any, motors: Any, stops: Any, t: float, y: Any, dy:
         dz[FRICTION * world.m + j], dz[GEAR * world.m + j] = friction * w, 0.0
         passed = motor.net
         if e >= 0:
-            twist, rate = theta - theta_l, w - w_l
+            twist, rate, lever = gear_twist(motor, theta, w, theta_l, w_l)
             spring = torsion_torque(motor, twist, rate)
-            passed = lossy_torque(motor, spring, w_l)
             elastic = spring_torque(motor, twist)
-            dz[GEAR * world.m + j] = (spring - elastic) * rate + (spring - passed) * w_l
+            lost = (spring - elastic) * rate
+            if motor.hysteresis_at >= 0:
+                spring += hysteresis_torque(motor, y, dy, dz, rate)
+            passed = lossy_torque(motor, spring, w_l)
+            dz[GEAR * world.m + j] = lost + (spring - passed) * w_l
             dy[world.at_theta + e] = w
+            if lever != 1.0:
+                spring *= lever  # what it takes from its motor
             if motor.mode == STUCK:
                 dy[world.at_w + e] = 0.0
                 motor.slack = holding_slack(motor, tau, spring)

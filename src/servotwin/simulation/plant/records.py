@@ -20,13 +20,13 @@ WINDOWS = 8  # room for the addresses of windows.choice.Window
 MAX_EDGES = 24  # of a motor in a period: six, and what dead time and the zeros of the current make of each
 MAX_JOINTS = 16  # joints, and motors
 MAX_FREE = 48  # joints and passive joints
-# joint speeds, angles and speeds of rotors, four of an actuator; bus voltage, supply pressure
-MAX_STATES = MAX_FREE + 7 * MAX_JOINTS + 4
+# joint speeds, angles and speeds of rotors, four of an actuator, hysteresis of a gear; bus voltage, supply pressure
+MAX_STATES = MAX_FREE + 8 * MAX_JOINTS + 4
 PER_MOTOR = 5  # quadratures of a motor: electrical energy, i^2, torque, friction, gear
 PER_ACTUATOR = max(kind.integrals for kind in KINDS.values())
 PER_SUPPLY = max(kind.supply_integrals for kind in KINDS.values())
 PER_BUS = 3  # source, braking resistor, supply resistance; behind them i_q of every synchronous motor
-MAX_INTEGRALS = PER_MOTOR * MAX_JOINTS + PER_BUS + (1 + PER_ACTUATOR) * MAX_JOINTS + PER_SUPPLY + 2
+MAX_INTEGRALS = PER_MOTOR * MAX_JOINTS + PER_BUS + (2 + PER_ACTUATOR) * MAX_JOINTS + PER_SUPPLY + 2
 _ROWS = 2 * MAX_JOINTS
 MOST_SIGNALS = 8  # that one kind of actuator alone has
 (SUPPLY,) = (kind.supply for kind in KINDS.values() if kind.supply is not None)

@@ -7,6 +7,7 @@ from typing import Any
 from servotwin.compiled.jit import helper
 from servotwin.control.servo.ports import DriveFault, Sample
 from servotwin.drives.sensors import (
+    draw_jitter,
     edge_time,
     read_count,
     read_current,
@@ -28,6 +29,8 @@ def sense(world: Any, motors: Any, sensors: Any, feedback: Any, samples: int, no
     feedback.bus_voltage = bus_voltage(world)
     for j in range(world.m):
         motor, sensor = motors[j], sensors[j]
+        if samples & (COUNT | EDGE):
+            draw_jitter(sensor, noise)
         if samples & COUNT:
             feedback.count[j] = read_count(sensor, motor.theta)
         if samples & EDGE:

@@ -16,6 +16,7 @@ from servotwin.drives.kind import Feed
 from servotwin.mechanism.model import Array
 from servotwin.robot.robot import Robot
 from servotwin.simulation.plant.balance import Arm, Balance, balance, gear_factor, modes
+from servotwin.simulation.plant.readings import angles_behind, sensed_angles
 from servotwin.simulation.plant.start_control import (
     Currents,
     holding_error,
@@ -84,7 +85,9 @@ def begin(machine: Machine, plant: Robot, model: Robot, start: Start) -> Started
     set_references(machine, model, q, N_hat @ qd_hat)
     error, settled = np.zeros(len(true)), True
     for _ in range(ROUNDS):
-        state = balance(arm, theta_ref - error / true, wound=start.wound)
+        shown = theta_ref - error / true
+        theta = shown if start.wound else angles_behind(machine.sensors, shown)
+        state = balance(arm, theta, wound=start.wound)
         currents = hold_currents(machine, state)
         following = holding_error(machine, model, start, currents, qd_hat)
         if np.abs(following - error).max() <= CLOSE:
@@ -92,7 +95,8 @@ def begin(machine: Machine, plant: Robot, model: Robot, start: Start) -> Started
         error = following
     else:
         settled = False
-        state = balance(arm, theta_ref, wound=start.wound)
+        theta = theta_ref if start.wound else angles_behind(machine.sensors, theta_ref)
+        state = balance(arm, theta, wound=start.wound)
         currents = hold_currents(machine, state)
     set_plant(machine, plant, state, currents)
     set_controller(machine, model, start, currents, qd_hat)
@@ -111,7 +115,7 @@ def hold_currents(machine: Machine, state: Balance) -> Currents:
     motors, axes = machine.motors, machine.axes
     sensors = machine.sensors
     m = len(motors)
-    count = np.floor(state.theta * sensors["counts_per_rad"] + 0.5)
+    count = np.floor(sensed_angles(sensors, state.theta) * sensors["counts_per_rad"] + 0.5)
     i_d, i_q, i, measured, u_d, u_q = (np.zeros(m) for _ in range(6))
     gain, offset = sensor_gain(machine), sensors["current_offset"]
     held = {j: pair for group in machine.groups for j, pair in group.holding(machine, state).items()}
@@ -221,7 +225,7 @@ def set_plant(machine: Machine, plant: Robot, state: Balance, currents: Currents
     rate = state.w * sensors["counts_per_rad"]
     sensors["count"] = machine.axes["edge_count"] = currents.count
     machine.axes["edge_rate"] = rate
-    counts = state.theta * sensors["counts_per_rad"]
+    counts = sensed_angles(sensors, state.theta) * sensors["counts_per_rad"]
     machine.axes["edge_time"] = _last_edges(counts, currents.count, rate)
 
 

@@ -25,6 +25,7 @@ from servotwin.drives.kind import Feed
 from servotwin.mechanism.model import Array
 from servotwin.robot.robot import Robot
 from servotwin.simulation.plant.balance import Balance
+from servotwin.simulation.plant.readings import sensed_angles
 
 if TYPE_CHECKING:
     from servotwin.simulation.plant.machine import Machine
@@ -68,7 +69,8 @@ def holding_error(machine: Machine, model: Robot, start: Start, currents: Curren
 def _computed_error(machine: Machine, model: Robot, currents: Currents, qd: Array) -> Array:
     axes = machine.axes
     N = np.asarray(model.mechanism.rotors.N, dtype=np.float64)
-    q = machine.inverse @ (currents.state.theta * machine.sensors["counts_per_rad"] / axes["counts_per_rad"])
+    shown = sensed_angles(machine.sensors, currents.state.theta)
+    q = machine.inverse @ (shown * machine.sensors["counts_per_rad"] / axes["counts_per_rad"])
     tau = N.T @ (axes["K_hat"] * currents.measured - axes["f_hat"] * (N @ qd))
     h = model.rne(q, qd, np.zeros_like(q))
     M = model.inertia(q, drives=True)
@@ -105,7 +107,7 @@ def feed_forward(machine: Machine, model: Robot, counts: Array, qd: Array) -> Ar
 def speed_command(machine: Machine, model: Robot, start: Start, currents: Currents, qd: Array) -> Array:
     """Speeds (m,) that the position loop must command: the motors' own, and what replaces a missing integrator."""
     axes = machine.axes
-    counts = currents.state.theta * machine.sensors["counts_per_rad"]
+    counts = sensed_angles(machine.sensors, currents.state.theta) * machine.sensors["counts_per_rad"]
     rest = currents.measured - feed_forward(machine, model, counts, qd)
     given = start.settled & ((axes["level"] == Level.SPEED) | (axes["law"] == Law.CASCADE))
     per_speed = axes["K_n"] + axes["flow_share"]
@@ -205,6 +207,7 @@ def set_measurements(machine: Machine, currents: Currents, w: Array) -> None:
     timing = machine.servo.servo[0]
     together = (axes["law"] == Law.CASCADE) & (axes["level"] == Level.CURRENT)  # position and speed loop
     before = currents.state.theta - currents.state.w * np.where(together, timing["T_axis"], timing["T_speed"])
+    before = sensed_angles(machine.sensors, before)
     axes["count"], axes["last_count"] = currents.count, np.floor(before * true + 0.5)
     axes["w_meas"], axes["i_meas"], axes["i_d_meas"] = w, currents.measured, 0.0
 

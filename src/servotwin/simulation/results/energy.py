@@ -22,6 +22,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from servotwin.drives.harmonics import wave_at
 from servotwin.drives.kind import Feed
 from servotwin.drives.own import LOST, WORK
 from servotwin.mechanism.model import Array
@@ -49,8 +50,9 @@ def stored_energies(machine: Machine, plant: Robot) -> dict[str, float]:
         w = w_l[j]
         if motor["flexible"] >= 0:
             w = y[int(world["at_w"]) + motor["flexible"]]
-            twist = y[int(world["at_theta"]) + motor["flexible"]] - theta_l[j]
-            spring += spring_energy(motor, twist)
+            theta = float(y[int(world["at_theta"]) + motor["flexible"]])
+            twist = theta + wave_at(motor, "gear", theta) - theta_l[j]
+            spring += spring_energy(motor, twist) + hysteresis_energy(motor, y)
         kinetic_rotors += 0.5 * motor["J"] * w**2
         magnetic += magnetic_energy(motor, y)
     capacitor = 0.0
@@ -111,6 +113,12 @@ def spring_energy(motor: np.void, twist: float) -> float:
             0.5 * motor[f"added_{i}"] * max(abs(twist) - motor[f"bend_{i}"], 0.0) ** 2
         )  # eq:gear-stiffening
     return float(found)
+
+
+def hysteresis_energy(motor: np.void, y: Array) -> float:
+    """Energy in the hysteresis of an elastic gear (eq:hysteresis) [J]."""
+    at = int(motor["hysteresis_at"])
+    return float(0.5 * motor["hysteresis_stiffness"] * y[at] ** 2) if at >= 0 else 0.0
 
 
 def own_errors(machine: Machine) -> dict[str, float]:
@@ -178,6 +186,15 @@ def environment_loss(machine: Machine) -> dict[str, float]:
     return {"environment_friction_J": float(world["state"]["z"][int(world["environment_z"]) + 1])}
 
 
+def hysteresis_loss(machine: Machine) -> dict[str, float]:
+    """What the hysteresis of gears took [J] (eq:hysteresis); nothing without it."""
+    places = machine.motors["hysteresis_z"]
+    if not (places >= 0).any():
+        return {}
+    z = machine.world[0]["state"]["z"]
+    return {"hysteresis_J": float(z[places[places >= 0]].sum())}
+
+
 def account(machine: Machine, plant: Robot, before: dict[str, float]) -> dict[str, float]:
     """Source, changes of what is stored, losses, and what does not add up [J] (eq:energy-balance)."""
     world, m = machine.world[0], len(machine.motors)
@@ -198,7 +215,7 @@ def account(machine: Machine, plant: Robot, before: dict[str, float]) -> dict[st
     }
     if machine.own:
         losses["actuator_loss_J"] = float(z[machine.motors["loss_at"][list(machine.own)] + LOST].sum())
-    losses |= environment_loss(machine)
+    losses |= hysteresis_loss(machine) | environment_loss(machine)
     for group in machine.groups:
         losses |= group.losses(machine)
     electric = z[ELECTRIC * m : (ELECTRIC + 1) * m]

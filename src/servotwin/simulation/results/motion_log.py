@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from servotwin.errors import KinematicsError
 from servotwin.mechanism.model import Array, BoolArray
+from servotwin.robot.base_deflection import base_deflection, displaced
 from servotwin.simulation.plant.recording import PER_LOG
 
 if TYPE_CHECKING:
@@ -44,7 +45,10 @@ class CommandedMotion(Protocol):
 
 @dataclass(frozen=True)
 class MotionLog:
-    """Instants (k,) [s], joints and tool with their commands, (k, n) [rad, m] and (k, 3) [m], energy given (k,) [J]."""
+    """Instants (k,) [s], joints and tool with their commands, (k, n) [rad, m] and (k, 3) [m], energy given (k,) [J].
+
+    ``deflection``: shift and turn of the base (k, 6) [m, rad], which the tool has; None on a stiff one.
+    """
 
     time: Array
     q: Array
@@ -52,6 +56,7 @@ class MotionLog:
     tip: Array
     tip_ref: Array
     energy: Array
+    deflection: Array | None = None
 
     @cached_property
     def tip_error(self) -> Array:
@@ -120,15 +125,37 @@ class MotionLog:
         return along, self.distances(tip, step)
 
 
-def make_log(machine: Machine, plant: Robot, model: Robot, reference: CommandedMotion) -> MotionLog:
-    """The log that the compiled loop has kept, with the commands at its instants."""
+def make_log(
+    machine: Machine,
+    plant: Robot,
+    model: Robot,
+    reference: CommandedMotion,
+    compliance: Array | None = None,
+) -> MotionLog:
+    """The log that the compiled loop has kept, with the commands at its instants; ``compliance`` (6, 6) of the base."""
     rows = machine.log[: int(machine.world["record"]["log_rows"][0])].copy()
     t, x = rows[:, 0], rows[:, PER_LOG:]
     q = x[:, : int(machine.world["n"][0])]
     if not len(t):
         return MotionLog(t, q, q, np.zeros((0, 3)), np.zeros((0, 3)), rows[:, 1])
     q_ref = reference.sample(t)[0]
-    return MotionLog(t, q, q_ref, plant.fkine_at(x)[:, :3, 3], commanded_tip(model, q_ref), rows[:, 1])
+    deflection = None if compliance is None else base_motion(plant, compliance, t, q)
+    tip = tool_poses(plant, x, deflection)[:, :3, 3]
+    return MotionLog(t, q, q_ref, tip, commanded_tip(model, q_ref), rows[:, 1], deflection)
+
+
+def base_motion(plant: Robot, compliance: Array, t: Array, q: Array) -> Array:
+    """Shift and turn (k, 6) of a base that gives way under an arm at q (k, n), instants t (k,) (eq:base-deflection)."""
+    if len(t) < 3:
+        return base_deflection(plant, compliance, q)
+    qd = np.gradient(q, t, axis=0)
+    return base_deflection(plant, compliance, q, qd, np.gradient(qd, t, axis=0))
+
+
+def tool_poses(plant: Robot, x: Array, deflection: Array | None = None) -> Array:
+    """Poses (k, 4, 4) of the tool as it is at the coordinates x (k, n_x), on a base that has moved (k, 6)."""
+    X = plant.fkine_at(x)
+    return X if deflection is None else displaced(X, deflection)
 
 
 def commanded_tip(model: Robot, q_ref: Array) -> Array:

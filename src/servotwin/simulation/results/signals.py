@@ -11,7 +11,7 @@ from servotwin.simulation.plant import signal_table as table
 from servotwin.simulation.plant.machine import Machine
 from servotwin.simulation.plant.row_layout import positions, velocities
 from servotwin.simulation.plant.signal_table import JOINT, MOTOR, ROBOT, TIP
-from servotwin.simulation.results.motion_log import CommandedMotion, MotionLog, commanded_tip
+from servotwin.simulation.results.motion_log import CommandedMotion, MotionLog, commanded_tip, tool_poses
 
 
 def make_signals(
@@ -75,7 +75,10 @@ def tip_signals(
     names = [signal.full_name() for signal in TIP]
     if not len(x):
         return dict.fromkeys(names, np.zeros(0))
-    tip, wanted = plant.fkine_at(x)[:, :3, 3], commanded_tip(model, q_ref)
+    deflection = None
+    if log.deflection is not None:  # of the log, whose instants are close enough for accelerations
+        deflection = np.stack([np.interp(t, log.time, part) for part in log.deflection.T], axis=1)
+    tip, wanted = tool_poses(plant, x, deflection)[:, :3, 3], commanded_tip(model, q_ref)
     along, across = log.path_errors(t, tip, wanted)
     return dict(zip(names, (*tip.T, *wanted.T, along, across), strict=True))
 

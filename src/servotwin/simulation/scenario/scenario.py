@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
+from servotwin.description.as_built import as_built
 from servotwin.description.checks import motor_names
 from servotwin.description.compose import Files, resolve
 from servotwin.description.drive_data import drives_of
@@ -349,7 +350,7 @@ def _checked(tree: Node, path: Path, reach: Reach) -> Scenario:
         faults=read.faults,
         path=path,
         description=known,
-        plant_description=truth,
+        plant_description=as_built(truth),
         law=law,
         initial=read.initial,
         environment=read.environment,

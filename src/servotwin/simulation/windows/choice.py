@@ -127,6 +127,8 @@ def fits_pmsm_window(machine: Machine) -> bool:
 def fits_elastic_window(machine: Machine) -> bool:
     """Whether DC and synchronous motors, as many as joints, have gears without loss and play, stiff or elastic.
 
+    Nor have they hysteresis or a transmission error.
+
     Friction is no table, joints may not stick by themselves, and gears swing slowly enough for a few terms of a power
     series.
     """
@@ -138,6 +140,8 @@ def fits_elastic_window(machine: Machine) -> bool:
         and not motors["points"].any()
         and (motors["eta"] >= 1.0).all()
         and (motors["half_play"] == 0.0).all()
+        and (motors["hysteresis_at"] < 0).all()
+        and not motors["gear_waves"].any()
     )
     return bool(plain and (machine.stops["mode"] == FREE).all() and swing(machine) <= MOST_TURN)
 

@@ -1,0 +1,99 @@
+r"""Error sources of one drive, at its motor's side, and the draws of a robot out of a series.
+
+Amplitudes of a gear stand at the joint; at the motor they count ratio times. A harmonic per turn of the joint is one of
+order :math:`o/n` of the motor. The width h of a torsion loop at zero torque is what the hysteresis of eq:hysteresis
+leaves there in its stiffness k: between :math:`\mp k_h z_h/k`,
+
+.. math:: h = 2 k_h z_h / k, \qquad k_h = k, \quad z_h = h/2                       (eq:hysteresis-width)
+
+with the choice that the stiffness doubles on a reversal, since sheets print no more than the width.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from servotwin.description.drive_data import DriveData
+from servotwin.description.error_parts import AxisErrors, Harmonic
+from servotwin.description.error_sources import error_sources
+from servotwin.description.schema import RobotDescription
+
+Wave = tuple[float, float, float]
+GEOMETRY, PHASES = 0, 1  # streams of the draws
+
+
+@dataclass(frozen=True)
+class DriveErrors:
+    """Harmonics (order per turn, amplitude [rad], phase [rad]), noise [rad] and hysteresis of one drive."""
+
+    encoder: tuple[Wave, ...] = ()
+    noise: float = 0.0
+    gear: tuple[Wave, ...] = ()
+    hysteresis_stiffness: float = 0.0  # [N m/rad]
+    hysteresis_limit: float = 0.0  # [rad]
+
+
+def drive_errors(description: RobotDescription, drive: DriveData) -> DriveErrors:
+    """What the error sources of a robot's file say about one drive; nothing where they are not enabled."""
+    section = error_sources(description)
+    if not section.enabled:
+        return DriveErrors()
+    errors = section.axes.get(drive.owner, AxisErrors())
+    phases = PhaseDraws(section.seed, section.trial, list(description.axes).index(drive.owner))
+    encoder = [
+        (order, amplitude, phases.phase(phase)) for order, amplitude, phase in errors.eccentricity or ()
+    ]
+    gear = gear_waves(description, drive, errors, phases)
+    stiffness, limit = hysteresis_of(description, drive, errors)
+    return DriveErrors(
+        encoder=tuple(encoder) if "eccentricity" not in section.off else (),
+        noise=errors.encoder_noise if "noise" not in section.off else 0.0,
+        gear=tuple(gear) if "transmission_error" not in section.off else (),
+        hysteresis_stiffness=stiffness,
+        hysteresis_limit=limit,
+    )
+
+
+class PhaseDraws:
+    """Phases of one axis that the file does not state: drawn evenly in a trial, else zero.
+
+    They come in a fixed order whatever is switched off, so that a robot without one source is otherwise the same.
+    """
+
+    def __init__(self, seed: int, trial: int, axis: int) -> None:
+        self.random = np.random.default_rng([seed, trial, PHASES, axis]) if trial else None
+
+    def phase(self, stated: float | None) -> float:
+        """The next phase [rad]: as stated, or drawn."""
+        drawn = float(self.random.uniform(0.0, 2.0 * np.pi)) if self.random is not None else 0.0
+        return drawn if stated is None else stated
+
+
+def gear_waves(
+    description: RobotDescription, drive: DriveData, errors: AxisErrors, phases: PhaseDraws
+) -> list[Wave]:
+    """Transmission error of a drive's gear, counted at its motor."""
+    ratio, axis = drive.gear.ratio, description.axes[drive.owner]
+    sheet = axis.gear.datasheet if axis.gear is not None else None
+    stated: tuple[Harmonic, ...] = errors.transmission_error or ()
+    if errors.transmission_error is None and sheet is not None:
+        stated = tuple((order, amplitude, None) for order, amplitude in sheet.transmission_error or ())
+    found = [(order, ratio * amplitude, phases.phase(phase)) for order, amplitude, phase in stated]
+    if ratio:
+        for order, amplitude, phase in errors.output_error or ():
+            found.append((order / ratio, ratio * amplitude, phases.phase(phase)))
+    return found
+
+
+def hysteresis_of(description: RobotDescription, drive: DriveData, errors: AxisErrors) -> tuple[float, float]:
+    """Stiffness on a reversal [N m/rad] and twist beyond which it slips [rad], at the motor (eq:hysteresis-width)."""
+    gear = description.axes[drive.owner].gear
+    width = errors.hysteresis
+    if width is None and gear is not None and gear.datasheet is not None:
+        width = gear.datasheet.hysteresis
+    off = {"hysteresis", "torsion"} & set(error_sources(description).off)
+    if not width or drive.gear.stiffness is None or off:
+        return 0.0, 0.0
+    return drive.gear.stiffness, 0.5 * width * drive.gear.ratio  # eq:hysteresis-width

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from servotwin.design.calibration.noise import Noise, Tracker
     from servotwin.design.hydraulic import hydraulic_model
     from servotwin.design.law_comparison import LawRun, compare_laws
+    from servotwin.design.line_test import LineTest, line_test
+    from servotwin.design.mode_table import arm_modes
     from servotwin.design.model_study import ModelStudy, study_model
     from servotwin.design.statics import Statics, statics
     from servotwin.drives.own import EFFORT, LOSS, POWER, Actuator
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from servotwin.hil.result import SubstitutionResult, SubstitutionRun
     from servotwin.hil.run import substitute
     from servotwin.hil.scenario import SubstitutionScenario, read_substitution
+    from servotwin.linear.shapers import Shaper, shaper
     from servotwin.motion.optimal.optimise import optimise_motion
     from servotwin.motion.optimal.result import OptimalMotion
     from servotwin.motion.optimal.task import Region
@@ -77,6 +80,7 @@ __all__ = [
     "JobSettings",
     "KinematicsError",
     "LawRun",
+    "LineTest",
     "ModelStudy",
     "MotorSheet",
     "Noise",
@@ -92,6 +96,7 @@ __all__ = [
     "ScrewSheet",
     "ServotwinError",
     "ShapeError",
+    "Shaper",
     "SimulationError",
     "StateFeedbackDesign",
     "StateSpace",
@@ -103,6 +108,7 @@ __all__ = [
     "UnreachableError",
     "UnsupportedError",
     "__version__",
+    "arm_modes",
     "calibrate",
     "compare_laws",
     "datasheets",
@@ -111,6 +117,7 @@ __all__ = [
     "export_list",
     "hydraulic_model",
     "import_list",
+    "line_test",
     "load_robot",
     "optimise_motion",
     "plan_calibration",
@@ -120,6 +127,7 @@ __all__ = [
     "read_scenario",
     "read_substitution",
     "run_job",
+    "shaper",
     "simulate",
     "size",
     "state_space",
@@ -179,6 +187,11 @@ _HOMES = {
     "StateSpace": "servotwin.robot.state_space",
     "Statics": "servotwin.design.statics",
     "statics": "servotwin.design.statics",
+    "LineTest": "servotwin.design.line_test",
+    "arm_modes": "servotwin.design.mode_table",
+    "line_test": "servotwin.design.line_test",
+    "Shaper": "servotwin.linear.shapers",
+    "shaper": "servotwin.linear.shapers",
     "DrawnWorkspace": "servotwin.report.drawn_workspace",
     "workspace": "servotwin.report.drawn_workspace",
     "SubstitutionResult": "servotwin.hil.result",

@@ -28,7 +28,7 @@ from tests import small_drives as small
 MEASURED = {
     "count", "last_count", "w_command", "next_w", "w_ref", "i_ref", "next_i", "i_meas", "i_d_meas", "i_feedforward",
     "next_feedforward", "u_ref", "m_a", "m_b", "next_a", "next_b", "sum_x", "sum_n", "sum_i", "sum_d", "acc_x", "acc_n",
-    "acc_i", "acc_d", "edge_time", "edge_rate", "edge_count", "p_load", "p_slow",
+    "acc_i", "acc_d", "edge_time", "edge_rate", "edge_count", "p_load", "p_slow", "filter_memory",
 }  # fmt: skip
 # Where the plant stands: at what the controller believes to be the start.
 STATE = {"theta", "tau", "torque_command", "current_command", "contact", "count", "y"}
@@ -54,7 +54,7 @@ REACHES = {
     "axes.*.gear.ratio": "CP",
     "axes.*.gear.lead": "CP",
     "axes.*.gear.efficiency": "CP",  # a plan keeps within what the drives can give
-    "axes.*.gear.stiffness": "P",
+    "axes.*.gear.stiffness": "CP",  # references that are turned ahead by the twist of gears
     "axes.*.gear.damping": "P",
     "axes.*.gear.stiffening": "P",
     "axes.*.gear.backlash": "P",
@@ -208,7 +208,24 @@ REACHES = {
     "controller.current_sensor.offset": "P",
     "controller.current_sensor.noise": "P",
     **dict.fromkeys(
-        [f"controller.feedforward.{name}" for name in ("velocity", "acceleration", "torque", "gravity")], "C"
+        [
+            f"controller.feedforward.{name}"
+            for name in ("velocity", "acceleration", "torque", "gravity", "twist", "gravity_twist")
+        ],
+        "C",
+    ),
+    **dict.fromkeys(
+        [
+            f"controller.axes.*.{name}"
+            for name in (
+                "position_bandwidth", "speed_bandwidth", "current_bandwidth", "notches.*.frequency", "notches.*.width",
+                "notches.*.depth", "torque_filter.frequency", "torque_filter.order", "torque_filter.damping",
+            )
+        ],
+        "C",
+    ),
+    **dict.fromkeys(
+        [f"controller.shaping.{name}" for name in ("frequency", "damping", "tolerance", "modes")], "C"
     ),
     **dict.fromkeys(
         [
@@ -514,6 +531,28 @@ def robots() -> dict[str, small.Tree]:
         "stiffness": "6000 N*m/rad",
         "stiffening": [["2 N*m", "9000 N*m/rad"]],
     }
+    filtered = geared(
+        controller={
+            "axes": {
+                "A": {
+                    "position_bandwidth": "20 1/s",
+                    "speed_bandwidth": "100 rad/s",
+                    "current_bandwidth": "900 rad/s",
+                    "notches": [{"frequency": "120 Hz", "width": 0.6, "depth": 0.2}],
+                    "torque_filter": {"frequency": "200 Hz", "order": 2, "damping": 0.6},
+                },
+                "B": {"torque_filter": {"frequency": "200 Hz", "order": 1}},
+            },
+            "shaping": {"shaper": "ei", "frequency": "5 Hz", "damping": 0.1, "tolerance": 0.06},
+            "feedforward": {"twist": 0.5},
+        }
+    )
+    modal = geared(
+        controller={"shaping": {"shaper": "zv", "modes": 1}, "feedforward": {"gravity_twist": 0.5}}
+    )
+    for robot in (filtered, modal):
+        for axis in robot["axes"].values():
+            axis["gear"] = {"ratio": 50, "stiffness": "2000 N*m/rad", "damping": "1 N*m*s/rad"}
     return {
         "dh": with_dh("dh"),
         "mdh": with_dh("mdh"),
@@ -530,6 +569,8 @@ def robots() -> dict[str, small.Tree]:
         "stiffening": stiffening,
         "imperfect": imperfect(),
         "on a soft floor": imperfect(base={"matrix": SIX, "stiffness": None, "rotational_stiffness": None}),
+        "filtered": filtered,
+        "modal": modal,
     }  # fmt: skip
 
 
@@ -719,6 +760,12 @@ def test_every_number_of_a_robot_file_is_classified() -> None:
 
 # Robots in which these numbers reach all whom they may reach; the others are tried with the first that has them.
 BEST = {
+    **{
+        field: "filtered" for field in REACHES if field.startswith("controller.axes.") or ".shaping." in field
+    },
+    "controller.axes.*.torque_filter.order": "filtered",
+    "controller.shaping.modes": "modal",
+    "controller.feedforward.gravity_twist": "modal",
     "axes.*.motor.rated_speed": "synchronous",
     "axes.*.motor.rated_torque": "synchronous",
     "axes.*.motor.peak_torque": "closed",

@@ -17,6 +17,7 @@ RESULT_FILES = (
     *("model.html", "model.json", "model.mat", "model.m", "model.txt", "model.tex"),
     *("model_equations.c", "model_equations.py", "design.html", "design.json"),
     *("optimal.html", "optimal.json", "optimal.parquet", "link.parquet"),
+    *("linetest.html", "linetest.json"),
     *("statics.html", "statics.json", "workspace.html", "workspace.json", "boundary.csv", "map.csv"),
     *("calibration.html", "calibration.json", "residuals.csv", "calibrated-robot.yaml"),
     *("sizing.html", "sizing.json", "sizing.csv"),
@@ -303,6 +304,13 @@ CASES = [
         ],
         whole_result,
         poses,
+    ),
+    Case(
+        "linetest",
+        lambda k: ["linetest", "palletizer-4", "--out", "out", OVER, "--speed", f"{1.0 + 0.01 * k} m/s"],
+        whole_result,
+        notes,
+        fixed=False,
     ),
     Case(
         "workspace",

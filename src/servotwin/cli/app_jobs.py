@@ -45,6 +45,14 @@ Override = Annotated[
         "--override", metavar="PERCENT", parser=override_percent, help="Pace of the whole job, 1 to 100 %."
     ),
 ]
+Shaper = Annotated[
+    str | None,
+    typer.Option(
+        "--shaper",
+        metavar="KIND",
+        help="Shape motions against vibration: zv, zvd, ei, two-hump, or none; default as in the robot file.",
+    ),
+]
 TimeLimit = Annotated[
     str | None,
     typer.Option("--time-limit", metavar="TIME", help="Stop a job that takes longer; default '600 s'."),
@@ -115,6 +123,11 @@ def format_jobs(
     raise typer.Exit(run(files, only_check=only_check, json=json))
 
 
+def with_shaper(overrides: list[str] | None, shaper: str | None) -> list[str] | None:
+    """Changes of the robot file with a shaper of its motions."""
+    return overrides if shaper is None else [*(overrides or []), f"controller.shaping.shaper={shaper}"]
+
+
 @job_app.command()
 def plan(
     job: JobName,
@@ -123,6 +136,7 @@ def plan(
     io: Script = None,
     fit: Fit = False,
     override: Override = 100,
+    shaper: Shaper = None,
     time_limit: TimeLimit = None,
     time_optimal: TimeOptimal = False,
     max_memory: MaxMemory = None,
@@ -135,6 +149,7 @@ def plan(
 
     Duration, limits reached, deviation and chord error of every instruction.
     """
+    overrides = with_shaper(overrides, shaper)
     if time_optimal:
         from servotwin.cli.job_optimal import plan as run_optimal
 
@@ -162,6 +177,7 @@ def run_job(
     io: Script = None,
     fit: Fit = False,
     override: Override = 100,
+    shaper: Shaper = None,
     time_limit: TimeLimit = None,
     gripper: Annotated[
         str,
@@ -187,6 +203,7 @@ def run_job(
     """
     from servotwin.cli.job_run import run
 
+    overrides = with_shaper(overrides, shaper)
     code = run(
         job, robot, out, overrides, plant, q=q, io=io, fit=fit, override=override, time_limit=time_limit,
         gripper=gripper, method=method, pwm=pwm, seed=seed, record=record, max_memory=max_memory,

@@ -14,6 +14,7 @@ def add_commands(app: typer.Typer) -> None:
     app.command()(model)
     app.command()(design)
     app.command()(size)
+    app.command()(linetest)
 
 
 def model(
@@ -215,3 +216,43 @@ def size(
         json=json,
     )  # fmt: skip
     raise typer.Exit(code)
+
+
+def linetest(
+    robot: RobotName = "palletizer-4",
+    begin: Annotated[
+        str | None,
+        typer.Option(
+            "--from", metavar="LIST", help="Where the line begins; default '915 mm, -500 mm, 700 mm'."
+        ),
+    ] = None,
+    end: Annotated[
+        str | None,
+        typer.Option("--to", metavar="LIST", help="Where it ends; default '915 mm, 500 mm, 700 mm'."),
+    ] = None,
+    speed: Annotated[
+        str | None, typer.Option("--speed", metavar="SPEED", help="Of the tool; default '0.5 m/s'.")
+    ] = None,
+    acceleration: Annotated[
+        str | None, typer.Option("--acc", metavar="ACCELERATION", help="Of the tool; default '1 m/s^2'.")
+    ] = None,
+    out: Annotated[
+        str | None,
+        typer.Option("--out", metavar="FOLDER", help="Write linetest.html and linetest.json there."),
+    ] = None,
+    overwrite: Overwrite = False,
+    overrides: Set = None,
+    outside: AllowOutside = False,
+    json: Json = False,
+) -> None:
+    """Drive the tool along a line with several laws.
+
+    Errors of the motors in encoder pulses at the ends of the line and in between, delay of the tool and what explains
+    it: for the cascade, with speed and torque fed forward, and for computed torque.
+    """
+    from servotwin.cli.linetest import linetest as run
+
+    run(
+        robot, overrides, begin=begin, end=end, speed=speed, acceleration=acceleration, out=out, overwrite=overwrite,
+        json=json,
+    )  # fmt: skip

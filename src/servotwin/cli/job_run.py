@@ -83,6 +83,8 @@ def plan(
             "reason": log.reason or None,
             "alarms": list(log.alarms),
             "main_period_s": player.period,
+            "shaped_motions": log.shaped,
+            "shaping_s": log.shaping_s,
             "instructions": [_plan_data(step) for step in done],
         }
         print_json(data)
@@ -164,6 +166,8 @@ def _plan_data(step: Done) -> dict[str, Any]:
 def _print_plan_end(log: JobLog, done: Sequence[Done], robot: Robot) -> None:
     if log.finished and log.cycle_time_s is not None:
         print_line(f"cycle time on {robot.name}: {log.cycle_time_s:.3f} s")
+    if log.shaping_words:
+        print_line(log.shaping_words)
     chords = [step.chord_error_m for step in done if step.chord_error_m is not None]
     if chords:
         print_line(f"commands are off the path by {UM * max(chords):.1f} um at most between their samples")
@@ -305,6 +309,9 @@ def _print_run(story: JobStory, files: JobFiles, *, json: bool) -> None:
     print_line()
     numbers = story.result.summary
     print_line(f"cycle time: {story.cycle_s:.3f} s")
+    words = numbers["job"].get("shaping_words")
+    if words:
+        print_line(words)
     energy = [step.energy_J for step in story.steps if step.energy_J is not None]
     if energy:
         print_line(f"energy of a cycle: {sum(energy):.1f} J from the source")

@@ -389,6 +389,8 @@ def _lines(numbers: Mapping[str, Any]) -> list[str]:
         lines.append(
             f"pose visited {place['visits']} times: accuracy {accuracy:.2g} mm, repeatability {spread:.2g} mm"
         )
+    if numbers.get("shaping_s") is not None:
+        lines.append(f"input shaping: the motion is {1e3 * numbers['shaping_s']:.0f} ms longer")
     balance = (numbers.get("energy") or {}).get("balance_error_relative")
     if balance is not None and abs(balance) < 1.0:  # a run that diverged has none
         lines.append(f"energy balance: {abs(balance):.1e} of the energy moved is unaccounted for")

@@ -162,6 +162,35 @@ def _print(tuning: Tuning) -> None:
     ]
     print_table(headings, margins, text_columns=3)
     _print_stroke(tuning)
+    _print_modes(tuning)
+
+
+def _print_modes(tuning: Tuning) -> None:
+    """Modes of an arm on elastic gears, what its motors see of them, and what that leaves of the speed loops."""
+    arm = tuning.arm
+    if arm is None:
+        return
+    from servotwin.design.mode_table import LIMIT_COLUMNS, hertz, limit_row, mode_groups, shape_cells
+
+    print_heading("Modes at the design pose")
+    columns = ("motors", "frequency [Hz]", "damping", *arm.joints)
+    rows = [
+        (word, f"{mode.hertz:.2f}", f"{mode.damping:.3f}", *shape_cells(mode))
+        for word, modes in mode_groups(arm)
+        for mode in modes
+    ]
+    print_table(columns, rows, text_columns=1)
+    print_heading("What each motor sees, the others held")
+    rows = []
+    for j, motor in enumerate(arm.motors):
+        view = arm.view(j)
+        rows.append((motor, hertz(view.resonances), hertz(view.antiresonances)))
+    print_table(("motor", "resonances [Hz]", "antiresonances [Hz]"), rows, text_columns=1)
+    print_heading("What holds the speed loops down")
+    limited = [(axis, axis.limit) for axis in tuning.axes if axis.limit is not None]
+    print_table(LIMIT_COLUMNS, [limit_row(axis, limit) for axis, limit in limited], text_columns=1)
+    for axis, limit in limited:
+        print_line(f"{axis.motor}: {limit.cause}")
 
 
 def _print_stroke(tuning: Tuning) -> None:

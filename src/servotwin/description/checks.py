@@ -17,7 +17,6 @@ from servotwin.description.nodes import join, quoted
 from servotwin.description.units import did_you_mean
 
 if TYPE_CHECKING:
-    from servotwin.description.controller_parts import Controller
     from servotwin.description.schema import Axis, Coupling, RobotDescription, Transmission
 
 BASE = "base"
@@ -497,22 +496,10 @@ def _check_mounts(robot: RobotDescription) -> None:
             known_axis(axis.motor.mount.link, robot.axes, f"axes.{name}.motor.mount.link", base=True)
 
 
-def _check_laws_of_loops(controller: Controller) -> None:
-    """The laws that compute with the inverse dynamics do so for open chains only."""
-    if controller.law == "computed-torque":
-        raise problem("computed-torque is not there for closed chains; expected cascade", "controller.law")
-    for share in ("torque", "gravity"):
-        if getattr(controller.feedforward, share) > 0.0:
-            text = f"{share} feed-forward is not there for closed chains; expected 0"
-            raise problem(text, f"controller.feedforward.{share}")
-
-
 def _check_electronics(robot: RobotDescription) -> None:
     controller = robot.controller
     if controller is None:
         return
-    if robot.loops:
-        _check_laws_of_loops(controller)
     motors = motor_names(robot)
     for part, names in (("gains", controller.gains), ("axes", controller.axes)):
         for name in names:

@@ -19,6 +19,7 @@ from servotwin.description.fields import (
     problem,
 )
 from servotwin.description.hydraulic_parts import PressureSensor, ValveControl
+from servotwin.description.vibration_parts import MOST_FILTERS, Notch, Shaping, TorqueFilter
 
 Share = Annotated[float, Measure("", minimum=0.0, maximum=1.0)]
 OptionalGain = float | None
@@ -48,6 +49,19 @@ class Feedforward(Part):
     acceleration: Share = Field(default=0.0, description="share of the torque of the reflected inertia")
     torque: Share = Field(default=0.0, description="share of the inverse dynamics of the model")
     gravity: Share = Field(default=0.0, description="share of the model's gravity torque")
+    twist: Share = Field(
+        default=0.0,
+        description="share of the twist of elastic gears under the model's torque by which references are turned ahead",
+    )
+    gravity_twist: Share = Field(
+        default=0.0, description="the same under the model's gravity torque alone; instead of twist"
+    )
+
+    @model_validator(mode="after")
+    def _one_twist(self) -> Feedforward:
+        if self.twist > 0.0 and self.gravity_twist > 0.0:
+            raise problem("the twist under all torques contains it; expected one of them", "gravity_twist")
+        return self
 
 
 class IntegerGains(Part):
@@ -115,7 +129,7 @@ COMMANDS = ("speed", "current")  # what a servo driver takes from the axis contr
 
 
 class AxisControl(Part):
-    """Law and command of one motor; what it leaves out is that of the whole robot."""
+    """Law, command, bandwidths and filters of one motor; what it leaves out is that of the whole robot."""
 
     law: Annotated[str | None, Choice(LAWS)] = Field(
         default=None,
@@ -124,6 +138,22 @@ class AxisControl(Part):
     level: Annotated[str | None, Choice(COMMANDS)] = Field(
         default=None, description="what its servo driver takes: a speed, or a current"
     )
+    position_bandwidth: Annotated[float | None, Measure("1/s", above=0.0)] = Field(
+        default=None, description="of its position loop"
+    )
+    speed_bandwidth: Annotated[float | None, Measure("rad/s", above=0.0)] = Field(
+        default=None, description="of its speed loop"
+    )
+    current_bandwidth: Annotated[float | None, Measure("rad/s", above=0.0)] = Field(
+        default=None, description="of its current loop"
+    )
+    notches: tuple[Notch, ...] = Field(default=(), description="notches in its torque command")
+    torque_filter: TorqueFilter | None = Field(default=None, description="low-pass of its torque command")
+
+    @property
+    def filtered(self) -> bool:
+        """Whether its torque command passes filters."""
+        return bool(self.notches) or self.torque_filter is not None
 
 
 class StateFeedback(Part):
@@ -200,7 +230,8 @@ class Controller(Part):
         "loop then closed by the axis controller; with computed-torque and state-feedback always a current",
     )
     axes: dict[str, AxisControl] = Field(
-        default={}, description="by motor: law and level where they differ from those of the whole robot"
+        default={},
+        description="by motor: law, level and bandwidths where they differ from those of the whole robot; filters",
     )
     position_bandwidth: Annotated[float, Measure("1/s", above=0.0)] = Field(
         description="bandwidth of the position loop, its proportional gain"
@@ -243,9 +274,15 @@ class Controller(Part):
     feedforward: Feedforward = Field(
         default_factory=Feedforward, description="what is commanded ahead of the loops"
     )
+    shaping: Shaping = Field(default_factory=Shaping, description="input shaping of motions")
     gains: dict[str, Gains] = Field(
         default={}, description="by motor: gains that replace those of the bandwidths"
     )
+
+    def bandwidth(self, name: str, motor: str) -> float:
+        """A bandwidth ('speed_bandwidth', ...) of a motor: its own, or that of the whole robot."""
+        own = getattr(self.axes.get(motor), name, None)
+        return float(getattr(self, name) if own is None else own)
 
     def level_of(self, motor: str) -> str:
         """What the servo driver of a motor takes from the axis controller: 'speed' or 'current'."""
@@ -286,6 +323,7 @@ class Controller(Part):
         self._check_beat()
         self._check_jitter()
         self._check_laws()
+        self._check_filters()
         return self
 
     def _check_laws(self) -> None:
@@ -306,6 +344,45 @@ class Controller(Part):
                     f"{self.law} commands currents; expected current, or the law cascade",
                     f"axes.{name}.level",
                 )
+
+    def _check_filters(self) -> None:
+        """Complain about filters that the loops of a motor do not have, or that their samples do not know."""
+        for name, own in self.axes.items():
+            for loop in ("position_bandwidth", "speed_bandwidth"):
+                if getattr(own, loop) is not None and self.law in TOGETHER:
+                    raise problem(
+                        f"of a loop that {self.law} does not have for one motor; expected none, or the law cascade",
+                        f"axes.{name}.{loop}",
+                    )
+            if not own.filtered:
+                continue
+            if self.law != "cascade":
+                raise problem(
+                    f"filters of a speed loop, which {self.law} does not have; expected none, or the law cascade",
+                    f"axes.{name}.{'notches' if own.notches else 'torque_filter'}",
+                )
+            if self.arithmetic == "fixed":
+                raise problem(
+                    "filters compute with floating-point numbers; expected none, or the arithmetic float",
+                    f"axes.{name}.{'notches' if own.notches else 'torque_filter'}",
+                )
+            if len(own.notches) + (own.torque_filter is not None) > MOST_FILTERS:
+                raise problem(
+                    f"{len(own.notches)}; expected {MOST_FILTERS} filters at most", f"axes.{name}.notches"
+                )
+            period = self.axis_period if self.speed_in_axis_controller(name) else self.speed_period
+            highest = 0.45 / period
+            stated = [(f"notches.{k}", notch.frequency) for k, notch in enumerate(own.notches)]
+            stated += (
+                [("torque_filter", own.torque_filter.frequency)] if own.torque_filter is not None else []
+            )
+            for place, frequency in stated:
+                if frequency > highest:
+                    raise problem(
+                        f"{frequency:.4g} Hz is not below half of the speed loop's sampling frequency; expected "
+                        f"{highest:.4g} Hz at most",
+                        f"axes.{name}.{place}.frequency",
+                    )
 
     def _check_beat(self) -> None:
         """Complain about two loops whose samples hardly ever coincide: their beat could not be computed."""

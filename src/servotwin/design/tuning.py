@@ -15,6 +15,8 @@ from servotwin.control.servo.axis_data import (
     timing_of,
     word_warnings,
 )
+from servotwin.control.tuning.arm_modes import ArmModel, ElasticArm, has_elastic_gears
+from servotwin.control.tuning.bandwidth_limit import BandwidthLimit, bandwidth_limit, resonance
 from servotwin.control.tuning.gains import FixedGains, Gains, Scaling, default_integral_time, fixed_gains
 from servotwin.control.tuning.loop_warnings import LoopWarning, loop_warnings, summarised
 from servotwin.control.tuning.loops import AxisLoops, axis_loops
@@ -87,6 +89,7 @@ class AxisTuning:
     loops: tuple[LoopWarning, ...]  # warnings about the loops, with every load
     stroke: tuple[StrokeCase, ...] = ()  # of a cylinder: every load at positions over the stroke
     notes: tuple[str, ...] = ()  # about its valve
+    limit: BandwidthLimit | None = None  # of its speed loop behind an elastic gear
 
     @property
     def valve(self) -> ValveModel | None:
@@ -115,6 +118,7 @@ class Tuning:
     timing: Timing  # of the whole robot; an axis may have its own
     axes: tuple[AxisTuning, ...]  # those whose motor a bridge or a servovalve feeds
     poses: Poses  # that lightest and heaviest load were looked for in
+    arm: ElasticArm | None = None  # at the design pose; None without elastic gears
 
     @property
     def cylinders(self) -> frozenset[str]:
@@ -211,6 +215,7 @@ def tune(
         timing=timing_of(controller),
         axes=tuple(axes),
         poses=poses,
+        arm=ArmModel.of(description, robot).at(pose) if has_elastic_gears(description) else None,
     )
 
 
@@ -312,7 +317,17 @@ def _axis(
     return AxisTuning(
         motor, gains, scaling, integers, level, timing, command if level == "speed" else None,
         tuple(cases), words, tuple(warnings), tuple(stroke), valve_notes(description, motor, design),
+        _limit(controller, design, gains, timing),
     )  # fmt: skip
+
+
+def _limit(
+    controller: Controller, design: AxisModel | ValveModel, gains: Gains, timing: Timing
+) -> BandwidthLimit | None:
+    """What the speed loop of an axis behind an elastic gear can do at the design pose."""
+    if isinstance(design, ValveModel) or resonance(design) is None:
+        return None
+    return bandwidth_limit(design, gains, timing, controller.margins, controller.speed_integral_time)
 
 
 def _over_stroke(design: ValveModel, load: str, J: float, gains: Gains, timing: Timing) -> list[StrokeCase]:

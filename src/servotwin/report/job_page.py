@@ -127,6 +127,10 @@ def _cards(story: JobStory, lines: Sequence[Line]) -> list[Card]:
         cards.append(
             Card("By pulses", f"{UM * max(known):.1f}", "µm", "of whole pulses from the path, at most")
         )
+    shaped = numbers.get("job", {}).get("shaped", 0)
+    if shaped:
+        longer = numbers["job"]["shaping_s"]
+        cards.append(Card("Input shaping", f"{longer:.3f}", "s", f"longer, {shaped} motions in all"))
     moving = sum(step.time_s for step in story.steps if step.done.word in MOVES)
     if story.cycle_s > 0.0:
         cards.append(

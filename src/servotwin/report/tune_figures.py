@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from servotwin.control.tuning.arm_modes import ElasticArm
 from servotwin.control.tuning.loops import Loop
 from servotwin.description.display import DEG, MS
 from servotwin.design.tuning import LOADS, AxisTuning
 from servotwin.mechanism.model import Array
 from servotwin.report.page_style import COLOURS, SOFT, axis, layout
 
+TURN = 2.0 * math.pi
 LOOPS = ("current", "speed", "position")
 DASHES = {"lightest": "dot", "design": "solid", "heaviest": "dash"}
 LONGEST = 2.0  # [s] step response
@@ -75,6 +77,31 @@ def _mark_margin(figure: go.Figure, loop: Loop, colour: str) -> None:
                 hoverinfo="skip",
             )
         )
+
+
+def torque_to_speed(arm: ElasticArm, motor: int) -> go.Figure:
+    """Speed of a motor over its torque, the others held: its resonances and antiresonances."""
+    w = np.geomspace(TURN * 1.0, TURN * 1000.0, 6 * POINTS)
+    view = arm.view(motor)
+    near = [
+        x for pair in (*view.resonances, *view.antiresonances) for x in np.linspace(0.95, 1.05, 21) * pair[0]
+    ]
+    w = np.union1d(w, np.array(near))
+    gain = 20.0 * np.log10(np.abs(arm.response(motor, w)))
+    figure = go.Figure(
+        layout=layout(
+            280,
+            xaxis=axis("frequency [Hz]", type="log", dtick=1),
+            yaxis=axis("speed / torque [dB rad/(s N m)]"),
+            showlegend=False,
+        )
+    )
+    style = {"color": COLOURS[motor % len(COLOURS)], "width": 2}
+    figure.add_trace(_line(w / TURN, gain, arm.motors[motor], "%{y:.1f} dB", line=style, mode="lines"))
+    for pairs, dash in ((view.resonances, "dash"), (view.antiresonances, "dot")):
+        for frequency, _ in pairs:
+            figure.add_vline(x=frequency / TURN, line={"color": SOFT, "width": 1.2, "dash": dash})
+    return figure
 
 
 def steps(axis_tuning: AxisTuning, level: str) -> go.Figure:

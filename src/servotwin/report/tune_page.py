@@ -19,6 +19,7 @@ from servotwin.design.tuning import AxisTuning, Case, Tuning
 from servotwin.report.files import write_json, write_page
 from servotwin.report.labels import finite, joint_units, plain_unit, titled, unit_key
 from servotwin.report.page import Card, Cell, Figure, Page
+from servotwin.report.tune_modes import modes_data, modes_section
 from servotwin.simulation.results.folder import TUNE_FILES, replaced_folder
 
 GAIN_UNITS = {
@@ -77,6 +78,7 @@ def tuning_data(tuning: Tuning) -> dict[str, Any]:
         "speed_period_s": tuning.timing.T_speed,
         "current_period_s": tuning.timing.T_current,
         "axes": [_axis_data(axis, keys) for axis in tuning.axes],
+        "modes": modes_data(tuning),
         "poses_left_out": tuning.poses.left_out,
         "remarks": list(tuning.remarks),
         "warnings": list(tuning.warnings),
@@ -163,6 +165,7 @@ def tune_page(tuning: Tuning) -> str:
         page.table(("what is wrong",), [[Cell(line, "warn")] for line in tuning.warnings])
     _gains(page, tuning)
     _margins(page, tuning)
+    modes_section(page, tuning)
     for axis in tuning.axes:
         _axis(page, axis)
     _method(page, tuning)

@@ -208,6 +208,8 @@ def _log(scenario: Scenario, controller: MainController, played: Played, result:
         energy,
         controller.state.value,
         played.reason,
+        len(controller.reference.shaped),
+        float(sum(controller.reference.shaped)),
     )
 
 
@@ -268,6 +270,8 @@ def job_scenario(
     if not name:
         raise no_robot(program)
     changes, hidden = dict(overrides or {}), dict(chosen.plant)
+    if chosen.shaper is not None:
+        changes["controller.shaping.shaper"] = chosen.shaper
     known = read_description(name, changes)
     truth = read_description(name, {**changes, **hidden}) if hidden else known
     for axis in chosen.start:

@@ -14,6 +14,7 @@ from servotwin.control.main.main_controller import MainController
 from servotwin.control.main.pulses import Pulses
 from servotwin.control.main.states import Event
 from servotwin.control.servo.axis_data import controller_of
+from servotwin.control.tuning.shaper_choice import ShaperChoice
 from servotwin.description.as_built import as_built
 from servotwin.description.drive_data import drives_of
 from servotwin.description.load import read_description
@@ -46,14 +47,17 @@ def make_controller(
     """The main controller of a robot with a ``controller`` section; ``hold_ns``: see ``Settings``."""
     control = controller_of(description)
     delays = [drive.brake.delay for drive in drives_of(description) if drive.brake is not None]
-    return MainController(
+    controller = MainController(
         robot,
         limits,
         control.main_period_ns,
         watch=watch_of(
             robot.joint_names,
             limits,
-            control.position_bandwidth,
+            min(
+                (control.bandwidth("position_bandwidth", drive.name) for drive in drives_of(description)),
+                default=control.position_bandwidth,
+            ),
             units=tuple(robot.joint_units),
             robot=robot,
         ),
@@ -61,6 +65,9 @@ def make_controller(
         settings=Settings(hold_ns=hold_ns, brake_ns=round(max(delays, default=0.0) * 1e9)),
         points=points,
     )
+    choice = ShaperChoice.of(description, robot)
+    controller.reference.shapers = None if choice is None else choice.modes
+    return controller
 
 
 def pulses_of(robot: Robot, description: RobotDescription) -> Pulses | None:

@@ -11,11 +11,14 @@ import numpy as np
 
 from servotwin.control.servo.axis_data import controller_of
 from servotwin.control.servo.user_laws import PythonLaw, UserLaw
+from servotwin.control.tuning.shaper_choice import ShaperChoice
 from servotwin.description.checks import motor_names
 from servotwin.description.fields import nanoseconds
 from servotwin.errors import InputError, SimulationError
 from servotwin.motion.frame_ranges import check_moves
-from servotwin.motion.point_moves import PlannedMoves, check_quantities
+from servotwin.motion.moving_start import MovingStart
+from servotwin.motion.point_moves import PlannedMoves, PointMotion, check_quantities
+from servotwin.motion.shaping import ShapedMotion, shaped_joints
 from servotwin.robot.robot import Robot
 from servotwin.simulation.assembly import Run, collect, machine_of, robots_of
 from servotwin.simulation.plant.environment import environment_notes
@@ -105,7 +108,7 @@ def prepare(
     if reference is None:
         planned = plan_scenario(scenario, model.joint_names, model.limits)
         _check_quantities(scenario, planned, model)
-        reference = planned
+        reference = shaped_moves(scenario, model, planned)
     planning = time.perf_counter() - began
     control = controller_of(scenario.description)
     every = nanoseconds(scenario.record.every)
@@ -145,6 +148,30 @@ def prepare(
         law,
         duration,
         allowed,
+    )
+
+
+def shaped_moves(
+    scenario: Scenario, model: Robot, planned: PointMotion | MovingStart
+) -> PointMotion | MovingStart | ShapedMotion:
+    """The moves of a scenario as the main controller shapes them; as they are if it does not."""
+    choice = ShaperChoice.of(scenario.description, model)
+    if choice is None:
+        return planned
+    if isinstance(planned, MovingStart):
+        raise InputError(
+            "a motion that begins with a speed is not shaped; expected rest, or shaper: none",
+            file=str(scenario.path or scenario.name),
+            field="initial.speed",
+        )
+    control = controller_of(scenario.description)
+    return shaped_joints(
+        planned.sample,
+        planned.start_times,
+        planned.durations,
+        planned.duration,
+        choice.modes,
+        control.main_period,
     )
 
 
@@ -241,6 +268,8 @@ def carry_out(run: ScenarioRun, progress: Callable[[float], None]) -> Result:
         failure, refused = f"{run.scenario.name}: {error}", error
     wall = time.perf_counter() - began - run.machine.compile_s
     result = collect(run, run.reference, wall, happened, failure=failure)
+    if isinstance(run.reference, ShapedMotion):
+        result.summary["shaping_s"] = run.reference.added
     if run.failed or refused is not None or over is not None:
         raise SimulationError(str(result.summary["failure"]), result) from getattr(refused, "__cause__", None)
     return result

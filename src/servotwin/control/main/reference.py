@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from servotwin.control.main.exchange import ProgramSource, Settings
 from servotwin.control.main.frame_room import FrameRoom, braking_way
 from servotwin.control.main.jogging import Jog, LineJog, joint_step
 from servotwin.control.main.playback import Playback
+from servotwin.control.main.shaped_cursor import ShapedCursor
 from servotwin.control.main.time_scaling import GENTLE, Cursor, Instants, Motion, Pace, Planned, ToolLimit
 from servotwin.description.frames import Array
 from servotwin.errors import InputError
@@ -20,6 +21,7 @@ from servotwin.motion.online import OnlinePlanner
 from servotwin.motion.planner import plan
 from servotwin.motion.requests import MoveJ, MoveL, Speed
 from servotwin.motion.rotations import turned
+from servotwin.motion.shaping import POSES, ShapedMode, by_way
 from servotwin.motion.trajectory import Trajectory
 from servotwin.robot.robot import Robot
 
@@ -43,6 +45,9 @@ WATCHED = 0.02  # beyond a limit of acceleration: the mean over a period of what
 TURNING = 1e-6  # share by which a turn may be quicker than asked for
 
 
+Shapers = Callable[[Array], Sequence[ShapedMode]]  # of a motion through joints (k, n)
+
+
 class Reference:
     """Where the arm shall be at the next instant, and what moves it: at most one of the sources.
 
@@ -62,6 +67,8 @@ class Reference:
         self.playback: Playback | None = None
         self.place = (-1, 0.0)  # see Playback.place, of the last job
         self.now_ns = 0  # when what is dropped ends
+        self.shapers: Shapers | None = None  # of motions; None: nothing is shaped
+        self.shaped: list[float] = []  # by how much each motion of the job is longer than planned [s]
         self.online: OnlinePlanner | None = None
         if np.isfinite(limits.jerk).any():
             self.online = OnlinePlanner(limits, self.T, self.q)
@@ -161,17 +168,30 @@ class Reference:
         tool = ToolLimit(self._tool_pace, most) if np.isfinite(most) else None
         planned = getattr(trajectory, "acceleration", None)
         if planned is None:
-            return Cursor(trajectory, self.limits.acceleration, tool)
+            return self._begun(trajectory, self.limits.acceleration, tool)
         # An optimal motion is bounded by torques, not by the acceleration that is usual. A period may end one motion
         # and begin the next, so what was allowed stays so until the job is over.
         self.hardest = np.maximum(self.hardest, planned)
-        return Cursor(trajectory, np.maximum(self.limits.acceleration, planned), tool)
+        return self._begun(trajectory, np.maximum(self.limits.acceleration, planned), tool)
+
+    def _begun(self, trajectory: Planned, acceleration: Array, tool: ToolLimit | None) -> Cursor:
+        """A cursor at the begin of a motion, shaped where that is wanted and the motion goes anywhere."""
+        if self.shapers is None or trajectory.duration <= 0.0:
+            return Cursor(trajectory, acceleration, tool)
+        poses = by_way(trajectory.sample(np.linspace(0.0, trajectory.duration, POSES))[0])
+        modes = self.shapers(poses)
+        if not modes or not np.ptp(poses, axis=0).any():
+            return Cursor(trajectory, acceleration, tool)
+        cursor = ShapedCursor(trajectory, acceleration, tool, modes, self.limits.speed, self.T)
+        self.shaped.append(cursor.added)
+        return cursor
 
     def _tool_pace(self, q: Array, qd: Array) -> float:
         return float(np.linalg.norm(self.robot.jacob0(q)[:3] @ qd))
 
     def start_job(self, program: ProgramSource, outputs: Mapping[str, bool], *, ahead: bool = False) -> None:
         """Begin a job at its first instruction; ``ahead``: see ``Playback``."""
+        self.shaped = []
         self.playback = Playback(program, self.cursor_of, self.period_ns, outputs, ahead=ahead)
 
     # --- every period -------------------------------------------------------------------------------

@@ -48,14 +48,15 @@ class Planned(Protocol):
 
 @dataclass(frozen=True)
 class Pace:
-    """How quickly the rate may change: ``slope`` [1/s], ``bend`` [1/s2]."""
+    """How quickly the rate may change: ``slope`` [1/s], ``bend`` [1/s2]; ``shaped``: input shaping stays on."""
 
     slope: float
     bend: float
+    shaped: bool = True
 
 
 GENTLE = Pace(slope=4.0, bend=40.0)  # override and pause: from full speed to rest in about 0.35 s
-FIRM = Pace(slope=50.0, bend=math.inf)  # stop: what the limits of acceleration allow
+FIRM = Pace(slope=50.0, bend=math.inf, shaped=False)  # stop: what the limits of acceleration allow, at once
 
 
 @dataclass(frozen=True)

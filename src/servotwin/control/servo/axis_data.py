@@ -7,6 +7,7 @@ from dataclasses import fields, replace
 
 import numpy as np
 
+from servotwin.control.tuning.filters import Biquad, low_pass, notch
 from servotwin.control.tuning.gains import GAIN_ONE, Gains, Scaling, axis_gains, fixed_gains, gain_units
 from servotwin.control.tuning.sampled import Array, AxisModel, Timing
 from servotwin.control.tuning.valve import ValveModel, pressure_feedback, valve_gains
@@ -58,7 +59,23 @@ def timing_of(controller: Controller, motor: str | None = None) -> Timing:
         speed_delay=controller.axis_delay if together else controller.speed_delay,
         axis_delay=0 if together else controller.axis_delay,
         speed_filter=(controller.speed_filter or 0.0) if controller.speed_sensing == "filtered" else 0.0,
+        torque_filters=() if motor is None else speed_filters(controller, motor),
     )
+
+
+def speed_filters(controller: Controller, motor: str) -> tuple[Biquad, ...]:
+    """Notches and low-pass in the torque command of a motor, sampled with its speed loop; none under other laws."""
+    own = controller.axes.get(motor)
+    if own is None or not own.filtered or controller.law != "cascade":
+        return ()
+    together = controller.speed_in_axis_controller(motor)
+    T = controller.axis_period if together else controller.speed_period
+    turn = 2.0 * math.pi
+    found = [notch(turn * one.frequency, one.width, one.depth, T) for one in own.notches]
+    low = own.torque_filter
+    if low is not None:
+        found.append(low_pass(turn * low.frequency, low.order, low.damping, T))
+    return tuple(found)
 
 
 def feedback_bandwidth(control: Controller) -> float:
@@ -147,7 +164,7 @@ def gains_of(
     controller = controller_of(description)
     asked = {key: value for key, value in bandwidths.items() if value is not None}
     names = ("current_bandwidth", "speed_bandwidth", "position_bandwidth")
-    wanted = {name: asked.get(name, getattr(controller, name)) for name in names}
+    wanted = {name: asked.get(name, controller.bandwidth(name, motor)) for name in names}
     integral_time = controller.speed_integral_time
     if isinstance(model, ValveModel):
         designed = valve_gains(model, integral_time=integral_time, **wanted)

@@ -13,11 +13,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from servotwin.compiled.jit import helper, part
-from servotwin.compiled.native_calls import call_address
+from servotwin.compiled.native_calls import call_address, records_at
 from servotwin.control.servo.records import Law, Saturation
 
 CURRENT, COMPUTED = int(Saturation.CURRENT), int(Law.COMPUTED_TORQUE)
+NUMBER = np.dtype([("value", np.float64)])
+CORRECTIONS = 10  # Newton steps of the passive joints in one evaluation
+CLOSED = 1e-11  # rad, m: the last of them
 
 
 @helper
@@ -42,6 +47,47 @@ def to_joints(inverse: Any, axes: Any, field: int, out: Any, at: int) -> None:
         out[at + i] = total
 
 
+@part
+def closed_model(servo: Any, n: int) -> None:
+    """Inverse dynamics of a closed chain on the model's buffer: the loops are closed first, from where they were last.
+
+    Beside each other at ``closure_at``: coordinates x (actuated joints, then passive ones) and dq = 0, what the kernel
+    says about them (Newton step of the passive joints first), and the arguments x, qd, qdd of the dynamics.
+    """
+    p, count = servo.passive, 2 * n + servo.passive
+    x = records_at(servo.closure_at, count, NUMBER)
+    said = records_at(servo.closure_at + 8 * count, servo.track_n, NUMBER)
+    given = records_at(servo.closure_at + 8 * (count + servo.track_n), 3 * n + p, NUMBER)
+    for i in range(n):
+        x[i].value = servo.model_buffer[i]
+    for _ in range(CORRECTIONS):
+        call_address(servo.track, servo.closure_at, servo.closure_at + 8 * count, servo.track_data)
+        largest = 0.0
+        for i in range(p):
+            largest = max(largest, abs(said[i].value))
+        if not largest < 1.0:  # beyond a singularity: the last sound coordinates stay
+            break
+        for i in range(p):
+            x[n + i].value += said[i].value
+        if largest < CLOSED:
+            break
+    for i in range(n + p):
+        given[i].value = x[i].value
+    for i in range(2 * n):
+        given[n + p + i].value = servo.model_buffer[n + i]
+    inputs = servo.closure_at + 8 * (count + servo.track_n)
+    call_address(servo.model, inputs, servo.model_at + 24 * n, servo.model_data)
+
+
+@helper
+def model_torque(servo: Any, n: int) -> None:
+    """Torques of the model at its buffer (q, qd, qdd), written behind them."""
+    if servo.passive > 0:
+        closed_model(servo, n)
+    else:
+        call_address(servo.model, servo.model_at, servo.model_at + 24 * n, servo.model_data)
+
+
 @helper
 def add_torque(servo: Any, axes: Any, inverse: Any, share: float, computed: bool) -> None:
     """Evaluate the model on its buffer (q, qd, qdd, then tau); add its torque to what is fed forward.
@@ -49,7 +95,7 @@ def add_torque(servo: Any, axes: Any, inverse: Any, share: float, computed: bool
     ``computed``: at the axes under computed torque only.
     """
     n, m = inverse.shape
-    call_address(servo.model, servo.model_at, servo.model_at + 24 * n, servo.model_data)
+    model_torque(servo, n)
     for j in range(m):
         axis = axes[j]
         if computed and axis.law != COMPUTED:
@@ -80,6 +126,41 @@ def feed_forward(servo: Any, axes: Any, inverse: Any) -> None:
         for i in range(n, 3 * n):
             buffer[i] = 0.0
         add_torque(servo, axes, inverse, servo.share_gravity, False)
+
+
+@part
+def turn_ahead(servo: Any, axes: Any, inverse: Any) -> None:
+    r"""Turn the references of the motors ahead by the twist of their gears, so that the joints are where they shall be.
+
+    .. math:: \delta_j = \bigl( (N^{-T} \tau)_j - J_{m,j}\,\ddot\theta_j \bigr) / k_j, \qquad
+              \theta_{d,j} \to \theta_{d,j} + \delta_j                                     (eq:turned-ahead)
+
+    The torque of the model at the reference, without what turns the rotor itself, is what the gear passes on. Speeds
+    of the reference follow by differences.
+    """
+    n, m = inverse.shape
+    buffer = servo.model_buffer
+    moving = servo.share_twist > 0.0
+    share = servo.share_twist if moving else servo.share_gravity_twist
+    to_joints(inverse, axes, 0, buffer, 0)
+    if moving:
+        to_joints(inverse, axes, 1, buffer, n)
+        to_joints(inverse, axes, 2, buffer, 2 * n)
+    else:
+        for i in range(n, 3 * n):
+            buffer[i] = 0.0
+    model_torque(servo, n)
+    for j in range(m):
+        axis = axes[j]
+        if axis.k_hat <= 0.0:
+            continue
+        torque = -axis.J_rotor_hat * axis.a_path if moving else 0.0
+        for i in range(n):
+            torque += inverse[i, j] * buffer[3 * n + i]
+        axis.twist = share * torque / axis.k_hat  # eq:turned-ahead
+        axis.counts_ref += axis.twist * axis.counts_per_rad
+        axis.w_path += (axis.twist - axis.twist_before) / servo.T_axis
+        axis.twist_before = axis.twist
 
 
 @part

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from servotwin.control.servo.ports import MAX_AXES
+from servotwin.description.vibration_parts import MOST_FILTERS
 
 
 class Law(IntEnum):
@@ -91,6 +92,8 @@ _REALS = (
     "valve_max p_load p_slow "
     # feed-forward shares
     "share_velocity share_acceleration "
+    # twist of its gear as the model has it: rotor inertia, stiffness at the motor (0: stiff), angle now and before
+    "J_rotor_hat k_hat twist twist_before "
     # voltage of the speed command that means w_max
     "command_voltage "
     # command of the main controller: at the last and the next of its instants, with speed and acceleration
@@ -110,7 +113,9 @@ _REALS = (
 _WHOLES = (
     "count last_count fixed kp_x ki_x kp_n ki_n kp_i ki_i acc_x acc_n acc_i acc_d "
     # count at the last edge; saturation: limits that the loops met at their last samples
-    "edge_count sensing saturation command_bits law level inner"
+    "edge_count sensing saturation command_bits law level inner "
+    # filters of the torque command in use
+    "filters"
 )
 POSITIONS = 9  # of a gain that is scheduled over the stroke of a cylinder
 AXIS = np.dtype(
@@ -118,12 +123,15 @@ AXIS = np.dtype(
     + [(name, _WHOLE) for name in _WHOLES.split()]
     # pressure feedback over the stroke, from the position stroke_from [m], stroke_step apart; 0: the same everywhere
     + [("stroke_from", _REAL), ("stroke_step", _REAL), ("K_stroke", _REAL, (POSITIONS,))]
+    # filters of the torque command (eq:sampled-filter): b0 b1 b2 a1 a2 of each, and what each remembers
+    + [("filter_taps", _REAL, (MOST_FILTERS, 5)), ("filter_memory", _REAL, (MOST_FILTERS, 2))]
 )
 
 # What all axes of a robot share: periods [s], shares of the model, and where model and law of the user stand.
 SERVO = np.dtype(
     [(name, _REAL) for name in ("T_main", "T_axis", "T_speed", "T_current")]
     + [(name, _REAL) for name in ("share_torque", "share_gravity", "K_p", "K_d")]
+    + [(name, _REAL) for name in ("share_twist", "share_gravity_twist")]
     + [
         (name, _WHOLE)
         for name in (
@@ -131,13 +139,17 @@ SERVO = np.dtype(
             *("ratio", "tick", "delay", "speed_delay", "axis_delay"),
             # computed: some axis runs under computed torque; feeds: some current is fed forward; closes_speed: the
             # axis controller closes the speed loop of some axis
+            # twists: references are turned ahead by the twist of gears
             # state_feedback: all axes run under state feedback, whose record stands at feedback_at
-            *("computed", "feeds", "closes_speed", "state_feedback", "feedback_at"),
+            *("computed", "feeds", "twists", "closes_speed", "state_feedback", "feedback_at"),
             # due: tasks (bits) that are still to run at this instant; asking: a Python law has to answer first;
             # no_number: a law gave no number
             *("due", "asking", "no_number"),
             # user_law: none (0), EXTERNAL or COMPILED; addresses of the law, of its memory, of the model
             *("user_law", "law_at", "memory_at", "model", "model_data"),
+            # of a closed chain: passive joints, kernel that closes its loops and the length of what it says, and where
+            # its coordinates are kept (``model_based.closed_model``)
+            *("passive", "track", "track_data", "track_n", "closure_at"),
             # addresses of the arrays below
             *("model_at", "signals_at", "command_at"),
         )

@@ -80,10 +80,28 @@ def speed_loop(axis: Any, T: float) -> None:
         return
     error = axis.w_ref - axis.w_meas
     i = axis.K_n * error + axis.sum_n + axis.i_feedforward
+    if axis.filters > 0:
+        i = filtered(axis, i)
     axis.i_ref = min(max(i, -axis.i_max), axis.i_max)
     axis.sum_n = integrated(axis.sum_n, axis.K_ni * T * error, error, i, axis.i_ref)
     if axis.i_ref != i:
         axis.saturation |= CURRENT
+
+
+@helper
+def filtered(axis: Any, value: float) -> float:
+    r"""A command behind the notches and the low-pass of an axis, each in the transposed direct form.
+
+    .. math:: y_k = b_0 u_k + x_k, \quad x_{k+1} = b_1 u_k - a_1 y_k + z_k, \quad z_{k+1} = b_2 u_k - a_2 y_k
+              (eq:sampled-filter)
+    """
+    for k in range(axis.filters):
+        taps, memory = axis.filter_taps[k], axis.filter_memory[k]
+        out = taps[0] * value + memory[0]  # eq:sampled-filter
+        memory[0] = taps[1] * value - taps[3] * out + memory[1]
+        memory[1] = taps[2] * value - taps[4] * out
+        value = out
+    return value
 
 
 @helper

@@ -17,7 +17,7 @@ from servotwin.compiled.jit import callback, helper, kernel, part
 from servotwin.compiled.native_calls import call_law, call_wholes, records_at, table_at
 from servotwin.compiled.numeric import quantise, uniform
 from servotwin.control.servo.axis_controller import interpolate, position_loop
-from servotwin.control.servo.model_based import computed_torque, feed_forward
+from servotwin.control.servo.model_based import computed_torque, feed_forward, turn_ahead
 from servotwin.control.servo.ports import DRIVE_COMMAND, Sample
 from servotwin.control.servo.ports import FEEDBACK as FEEDBACK_PORT
 from servotwin.control.servo.records import (
@@ -190,11 +190,9 @@ def axis_controller(servo: Any, axes: Any, inverse: Any, feedback: Any, now: int
         axis = axes[j]
         interpolate(axis, share)
         axis.count = feedback.count[j]
-        if axis.law == CASCADE:
-            axis.saturation &= ~AT_SPEED
-            position_loop(axis, servo.T_axis)
-        elif axis.law == COMPUTED:
-            axis.saturation &= ~AT_CURRENT
+    if servo.twists:
+        turn_ahead(servo, axes, inverse)
+    close_position_loops(servo, axes)
     if servo.feeds:
         feed_forward(servo, axes, inverse)
     if servo.computed:
@@ -209,6 +207,18 @@ def axis_controller(servo: Any, axes: Any, inverse: Any, feedback: Any, now: int
     if servo.axis_delay:
         for j in range(axes.shape[0]):
             delay_axis_commands(servo, axes[j])
+
+
+@helper
+def close_position_loops(servo: Any, axes: Any) -> None:
+    """Speed commands of the cascades."""
+    for j in range(axes.shape[0]):
+        axis = axes[j]
+        if axis.law == CASCADE:
+            axis.saturation &= ~AT_SPEED
+            position_loop(axis, servo.T_axis)
+        elif axis.law == COMPUTED:
+            axis.saturation &= ~AT_CURRENT
 
 
 @helper

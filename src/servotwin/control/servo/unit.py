@@ -17,7 +17,7 @@ NEVER = 1 << 62
 # fields of an axis that are zero when its drive is enabled: integrators, and commands that act or wait
 BEGIN_EMPTY = (
     *("sum_x", "sum_n", "sum_i", "sum_d", "acc_x", "acc_n", "acc_i", "acc_d"),
-    *("i_ref", "w_command", "next_i", "next_w", "next_feedforward", "next_a", "next_b"),
+    *("i_ref", "w_command", "next_i", "next_w", "next_feedforward", "next_a", "next_b", "filter_memory"),
 )
 Array = np.ndarray[Any, np.dtype[np.float64]]
 

@@ -23,6 +23,7 @@ from servotwin.control.tuning.sampled import (
     Complex,
     Sampled,
     Timing,
+    behind_filters,
     closed,
     lifted,
     sampled_axis,
@@ -95,11 +96,21 @@ def _axis_loops(model: AxisModel | ValveModel, gains: Gains, timing: Timing) -> 
         current = _sampled_loop(
             "current", winding, gains.current_proportional, gains.current_integral, timing.current_delay
         )
-    speed = _sampled_loop("speed", shaft, gains.speed_proportional, gains.speed_integral, timing.speed_delay)
+    speed = _speed_loop(shaft, gains, timing)
     position = _position_loop(
         shaft, gains, timing, stable=largest_pole(model, gains, timing) < 1.0, ahead=model.flow_share
     )
     return AxisLoops(current, _around(current, speed), _around(speed, _around(current, position)))
+
+
+def _speed_loop(shaft: Sampled, gains: Gains, timing: Timing) -> Loop:
+    return _sampled_loop("speed", shaft, gains.speed_proportional, gains.speed_integral, timing.speed_delay)
+
+
+def speed_loop_of(model: AxisModel | ValveModel, gains: Gains, timing: Timing) -> Loop:
+    """The speed loop alone."""
+    with np.errstate(all="ignore"):
+        return _speed_loop(speed_plant(model, gains, timing), gains, timing)
 
 
 def pressure_loop(model: ValveModel, timing: Timing) -> Loop:
@@ -127,7 +138,8 @@ def speed_plant(model: AxisModel | ValveModel, gains: Gains, timing: Timing) -> 
         return with_speed_sensor(lifted(damped_valve(model, timing), timing.speed_ratio), timing)
     winding = sampled_axis(model, timing.T_current)
     current_loop = closed(winding, gains.current_proportional, gains.current_integral, timing.current_delay)
-    return with_speed_sensor(lifted(current_loop, timing.speed_ratio), timing)
+    shaft = with_speed_sensor(lifted(current_loop, timing.speed_ratio), timing)
+    return behind_filters(shaft, timing.torque_filters)
 
 
 def _pi(w: Array, T: float, K_p: float, K_i: float, delay: int) -> Complex:

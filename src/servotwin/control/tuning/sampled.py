@@ -9,10 +9,13 @@ first, whatever is appended behind them. Theory: docs/theory/servo-loops.md.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+
+from servotwin.control.tuning.filters import Biquad, chained
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
@@ -61,6 +64,7 @@ class Timing:
     speed_delay: int = 0
     axis_delay: int = 0
     speed_filter: float = 0.0  # time constant of a first-order filter behind the sensor [s]
+    torque_filters: tuple[Biquad, ...] = ()  # behind the speed controller
 
     @property
     def T_current(self) -> float:
@@ -232,3 +236,14 @@ def with_speed_sensor(plant: Sampled, timing: Timing) -> Sampled:
     C[n + 1] = a
     A[n + 1] = C
     return Sampled(A, np.append(plant.B, np.zeros(2)), C, T)
+
+
+def behind_filters(plant: Sampled, filters: Sequence[Biquad]) -> Sampled:
+    """The plant with filters before its input, which run with its samples; appended states: theirs."""
+    if not filters:
+        return plant
+    a, b, c, d = chained(filters)
+    n = len(plant.A)
+    A = np.zeros((n + len(a), n + len(a)))
+    A[:n, :n], A[:n, n:], A[n:, n:] = plant.A, np.outer(plant.B, c), a
+    return Sampled(A, np.append(d * plant.B, b), np.append(plant.C, np.zeros(len(a))), plant.T)

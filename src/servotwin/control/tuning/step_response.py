@@ -9,11 +9,13 @@ approximation, and tests hold the margins of ``loops`` to it.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
+from servotwin.control.tuning.filters import Biquad, chained
 from servotwin.control.tuning.gains import Gains
 from servotwin.control.tuning.sampled import (
     ANGLE,
@@ -104,6 +106,7 @@ def axis_run(model: AxisModel | ValveModel, gains: Gains, timing: Timing) -> Axi
     names = ["current_sum", "angle_before", "speed_filtered", "i_ref", "speed_sum", "w_ref", "axis_sum"]
     names += [f"u_{k}" for k in range(timing.current_delay)]
     names += [f"i_{k}" for k in range(timing.speed_delay)] + [f"w_{k}" for k in range(timing.axis_delay)]
+    names += [f"filter_{k}" for k in range(2 * len(timing.torque_filters))]
     at = {name: n + k for k, name in enumerate([*names, "theta_ref"])}
     unit = np.eye(n + len(at))
 
@@ -116,10 +119,16 @@ def axis_run(model: AxisModel | ValveModel, gains: Gains, timing: Timing) -> Axi
         wait: str,
         delay: int,
         ahead: Array | float = 0.0,
+        filters: Sequence[Biquad] = (),
     ) -> tuple[Array, dict[int, Array]]:
         """Command that acts now, with ``ahead`` in it, and what else the sample changes (eq:sampled-pi)."""
         command = K_p * error + K_i * unit[at[total]] + ahead
         rows = {at[total]: unit[at[total]] + T * error}
+        if filters:
+            A, B, C, D = chained(filters)
+            memory = [unit[at[f"filter_{k}"]] for k in range(len(A))]
+            rows |= {at[f"filter_{k}"]: A[k] @ memory + B[k] * command for k in range(len(A))}
+            command = C @ memory + D * command
         line = [unit[at[f"{wait}_{k}"]] for k in range(delay)] + [command]
         rows |= {at[f"{wait}_{k}"]: line[k + 1] for k in range(delay)}
         return line[0], rows
@@ -148,7 +157,9 @@ def axis_run(model: AxisModel | ValveModel, gains: Gains, timing: Timing) -> Axi
     K = gains.speed_proportional, gains.speed_integral
     e_w = unit[at["w_ref"]] - w_meas
     ahead = model.flow_share * unit[at["w_ref"]]
-    i_ref, rows_w = controller(e_w, "speed_sum", *K, timing.T_speed, "i", timing.speed_delay, ahead)
+    i_ref, rows_w = controller(
+        e_w, "speed_sum", *K, timing.T_speed, "i", timing.speed_delay, ahead, timing.torque_filters
+    )
     rows_w |= {at["i_ref"]: i_ref, at["angle_before"]: unit[ANGLE], at["speed_filtered"]: w_meas}
 
     e_x = unit[at["theta_ref"]] - unit[ANGLE]

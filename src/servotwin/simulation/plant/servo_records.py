@@ -14,12 +14,14 @@ from servotwin.control.servo.axis_data import (
     feedback_bandwidth,
     required_scaling,
     robot_gains,
+    speed_filters,
     speed_limits,
     timing_of,
 )
 from servotwin.control.servo.records import AXIS, SERVO, InnerLoop, Law, Sensing, Task, zeros
 from servotwin.control.servo.unit import ServoUnit, servo_unit, task_table
 from servotwin.control.servo.user_laws import LEVELS
+from servotwin.control.tuning.filters import Biquad
 from servotwin.control.tuning.gains import Gains, Scaling, fixed_gains
 from servotwin.control.tuning.valve import ValveModel, slow_part
 from servotwin.description.checks import motor_names
@@ -30,7 +32,6 @@ from servotwin.description.motors import current_limit, required_counts, require
 from servotwin.description.problems import refuse
 from servotwin.description.schema import RobotDescription
 from servotwin.drives.kind import ActuatorKind
-from servotwin.errors import UnsupportedError
 from servotwin.kernels.kernel_store import entry
 from servotwin.mechanism.model import Array
 from servotwin.robot.robot import Robot
@@ -68,6 +69,8 @@ def axis_records(description: RobotDescription, robot: Robot, q: Array) -> Any:
         axis["K_n"], axis["K_ni"] = gains.speed_proportional, gains.speed_integral
         axis["K_i"], axis["K_ii"] = gains.current_proportional, gains.current_integral
         axis["K_hat"], axis["f_hat"], axis["J_hat"] = model.torque_constant, model.friction, model.J
+        axis["k_hat"], axis["J_rotor_hat"] = drive.gear.stiffness or 0.0, drive.rotor_inertia
+        fill_filters(axis, speed_filters(control, drive.name))
         axis["share_velocity"] = control.feedforward.velocity
         axis["share_acceleration"] = control.feedforward.acceleration
         axis["command_bits"], axis["command_voltage"] = control.command_bits, control.command_voltage
@@ -139,6 +142,13 @@ def speed_filter(control: Controller, period: float) -> float:
     return 1.0 - math.exp(-period / control.speed_filter)
 
 
+def fill_filters(axis: Any, filters: tuple[Biquad, ...]) -> None:
+    """Filters of the torque command (eq:sampled-filter)."""
+    axis["filters"] = len(filters)
+    for k, one in enumerate(filters):
+        axis["filter_taps"][k] = one.b0, one.b1, one.b2, one.a1, one.a2
+
+
 def fill_fixed(axis: Any, gains: Gains, scaling: Scaling) -> None:
     """Integer gains over 256 (eq:fixed-point)."""
     integers = asdict(fixed_gains(gains, scaling))
@@ -170,6 +180,8 @@ def servo_record(description: RobotDescription) -> Any:
     feed = control.feedforward
     record["share_torque"], record["share_gravity"] = feed.torque, feed.gravity
     record["feeds"] = int(bool(feed.acceleration or feed.torque or feed.gravity))
+    record["share_twist"], record["share_gravity_twist"] = feed.twist, feed.gravity_twist
+    record["twists"] = int(bool(feed.twist or feed.gravity_twist))
     record["K_p"], record["K_d"] = control.position_bandwidth**2, 2.0 * control.position_bandwidth
     return record
 
@@ -212,13 +224,26 @@ def attach_state_feedback(unit: ServoUnit, description: RobotDescription) -> Non
 def attach_model(unit: ServoUnit, model: Robot) -> None:
     """Give the axis controllers the inverse dynamics of the robot as they know it."""
     servo = unit.servo[0]
-    if not (servo["computed"] or servo["share_torque"] or servo["share_gravity"]):
+    if not (servo["computed"] or servo["share_torque"] or servo["share_gravity"] or servo["twists"]):
         return
     if model.closed:
-        raise UnsupportedError(
-            f"{model.name}: torque feed-forward, gravity compensation and computed torque are not there for closed "
-            "chains yet; use the law 'cascade' without them"
-        )
+        attach_closed_model(unit, model)
+        return
     rne = entry("rne", model.numbers, drives=True)
     servo["model"], servo["model_data"] = rne.address, rne.data.ctypes.data
     unit.kept.append(rne)
+
+
+def attach_closed_model(unit: ServoUnit, model: Robot) -> None:
+    """The same of a closed chain, with the kernel that closes its loops; they are closed at home."""
+    servo, home = unit.servo[0], model.mechanism.q_home
+    x = np.asarray(model.coordinates(home), dtype=np.float64)
+    rne = entry("closed_rne", model.numbers, drives=True)
+    track = entry("closed_track", model.numbers)
+    (length,) = track.outputs[0]
+    buffer = np.zeros(2 * (len(x) + model.n) + length + model.n)
+    buffer[: len(x)] = x
+    servo["model"], servo["model_data"] = rne.address, rne.data.ctypes.data
+    servo["track"], servo["track_data"], servo["track_n"] = track.address, track.data.ctypes.data, length
+    servo["passive"], servo["closure_at"] = len(x) - model.n, buffer.ctypes.data
+    unit.kept += [rne, track, buffer]

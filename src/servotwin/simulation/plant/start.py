@@ -19,6 +19,7 @@ from servotwin.simulation.plant.balance import Arm, Balance, balance, gear_facto
 from servotwin.simulation.plant.readings import angles_behind, sensed_angles
 from servotwin.simulation.plant.start_control import (
     Currents,
+    believed_twist,
     holding_error,
     set_controller,
     set_references,
@@ -81,7 +82,7 @@ def begin(machine: Machine, plant: Robot, model: Robot, start: Start) -> Started
     scale = believed / true  # a controller that believes in more counts turns its motors further
     qd = _true_speeds(machine.N, N_hat, scale, qd_hat)
     arm = Arm(plant, machine.motors, machine.stops, machine.N, q, qd)
-    theta_ref = (N_hat @ q) * scale
+    theta_ref = (N_hat @ q + believed_twist(machine, model, q, N_hat @ qd_hat)) * scale
     set_references(machine, model, q, N_hat @ qd_hat)
     error, settled = np.zeros(len(true)), True
     for _ in range(ROUNDS):

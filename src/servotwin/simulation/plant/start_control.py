@@ -140,11 +140,20 @@ def set_controller(machine: Machine, model: Robot, start: Start, currents: Curre
         ahead = ahead - axes["flow_share"] * w  # the law has a current per speed of its own
         hold_by_feedback(machine, currents.measured - ahead, w)
     axes["i_ref"] = axes["next_i"] = currents.measured
+    for axis in axes:
+        settle_filters(axis)
     axes["i_feedforward"] = axes["next_feedforward"] = ahead
     set_voltages(machine, currents, w)
     set_valves(machine, currents)
     for j in np.flatnonzero(axes["fixed"]):
         set_integers(axes[j], currents.measured[j] - (wanted[j] - w[j]) * axes["K_n"][j], float(ahead[j]))
+
+
+def settle_filters(axis: Any) -> None:
+    """Filters of the torque command that have passed the current of the start on for long (eq:sampled-filter)."""
+    for taps, memory in zip(axis["filter_taps"], axis["filter_memory"], strict=True):
+        memory[1] = (taps[2] - taps[4]) * axis["i_ref"]
+        memory[0] = (taps[1] - taps[3]) * axis["i_ref"] + memory[1]
 
 
 def set_valves(machine: Machine, currents: Currents) -> None:
@@ -195,10 +204,27 @@ def set_references(machine: Machine, model: Robot, q: Array, w: Array) -> None:
     counts = np.floor(machine_speeds(model, q) * axes["counts_per_rad"] + 0.5)
     for name in ("counts_ref", "from_counts", "to_counts"):
         axes[name] = counts
+    axes["twist"] = axes["twist_before"] = believed_twist(machine, model, q, w)
+    axes["counts_ref"] += axes["twist"] * axes["counts_per_rad"]
     for name in ("w_path", "from_speed", "to_speed"):
         axes[name] = w
     for name in ("a_path", "from_acceleration", "to_acceleration"):
         axes[name] = 0.0
+
+
+def believed_twist(machine: Machine, model: Robot, q: Array, w: Array) -> Array:
+    """Angles (m,) by which references are turned ahead of joints q (n,) and motor speeds w (m,) (eq:turned-ahead)."""
+    axes, servo = machine.axes, machine.servo.servo[0]
+    if not servo["twists"]:
+        return np.zeros(len(axes))
+    moving = servo["share_twist"] > 0.0
+    tau = model.rne(q, machine.inverse @ w, np.zeros_like(q)) if moving else model.gravload(q)
+    share = servo["share_twist"] if moving else servo["share_gravity_twist"]
+    torque = share * (machine.inverse.T @ tau)
+    out = np.divide(
+        torque, axes["k_hat"], out=np.zeros(len(axes)), where=axes["k_hat"] > 0.0
+    )  # eq:turned-ahead
+    return np.asarray(out)
 
 
 def set_measurements(machine: Machine, currents: Currents, w: Array) -> None:

@@ -63,6 +63,7 @@ CALIBRATION_FILES = frozenset(
     ("calibration.html", "calibration.json", "residuals.csv", "calibrated-robot.yaml")
 )
 STATICS_FILES = frozenset(("statics.html", "statics.json"))
+LINE_FILES = frozenset(("linetest.html", "linetest.json"))
 COMPARISON_FILES = frozenset(("comparison.html", "comparison.json", "comparison.parquet"))
 # Endings of hidden folders: one that is only ever removed; an earlier folder that may have lost its name; one whose
 # files are on their way into their place.

@@ -59,7 +59,10 @@ class LogEntry:
 
 @dataclass(frozen=True)
 class JobLog:
-    """A job that was run. ``finished``: it came to its end; otherwise ``reason`` says why not."""
+    """A job that was run. ``finished``: it came to its end; otherwise ``reason`` says why not.
+
+    ``shaped``: motions that were shaped against vibration, and by how much longer that made them at full pace [s].
+    """
 
     job: str
     entries: tuple[LogEntry, ...]
@@ -70,10 +73,21 @@ class JobLog:
     energy_J: float | None
     state: str  # of the controller at the end
     reason: str = ""
+    shaped: int = 0
+    shaping_s: float = 0.0
+
+    @property
+    def shaping_words(self) -> str:
+        """What shaping cost, in one line; empty if nothing was shaped."""
+        if not self.shaped:
+            return ""
+        count = "1 motion" if self.shaped == 1 else f"{self.shaped} motions"
+        return f"input shaping: {count}, {self.shaping_s:.3f} s longer in all"
 
     def plain(self) -> dict[str, Any]:
         """As texts and numbers, ready for JSON."""
         data = asdict(self)
+        data["shaping_words"] = self.shaping_words
         for entry, row in zip(self.entries, data["entries"], strict=True):
             row["duration_s"] = entry.duration_s
             row["limits"] = [

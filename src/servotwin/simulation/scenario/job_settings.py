@@ -25,6 +25,9 @@ class JobSettings:
     plant: Mapping[str, str] = field(default_factory=dict)  # changes that the controller does not know
     override: int = 100  # percent
     fit: bool = False
+    shaper: str | None = (
+        None  # of motions, instead of the robot file's: 'zv', 'zvd', 'ei', 'two-hump', 'none'
+    )
     settle: float = SETTLE
     time_limit: float = TIME_LIMIT
     budget: Budget = field(default_factory=Budget)  # memory and computing time

@@ -1,0 +1,215 @@
+r"""Along a planned motion with its path parameter shaped: straight lines stay straight, whatever the pace.
+
+An unshaped cursor (``time_scaling``) goes ahead on the motion, at the override that is wanted, and the length of path
+that it has gone is shaped in real time (eq:followed-shaper); the arm is where the shaped length leads:
+
+.. math:: q = q(\sigma_s), \quad \dot q = q'\,\dot\sigma_s, \quad
+          \ddot q = q''\,\dot\sigma_s^2 + q'\,\ddot\sigma_s                                     (eq:shaped-path)
+
+Override, pause and resume are shaped with it, as the filter comes last. A stop that is not shaped (``Pace.shaped``)
+lets the shaper go at once and brakes on the path as quickly as the limits of acceleration allow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from servotwin.control.main.time_scaling import Cursor, Instants, Motion, Pace, Planned, ToolLimit
+from servotwin.description.frames import Array
+from servotwin.motion.path_length import PathLength
+from servotwin.motion.shaping import ShapedMode, ShapingFilter
+
+FINER = 2.0  # nodes of the path's table in a period
+SLACK = 1e-9
+LEAST_RATE = 0.2
+ROUNDS = 6
+MOST_PERIODS = 1_000_000
+
+
+class ShapedCursor(Cursor):
+    """A place on a trajectory whose path parameter is shaped; ``time`` is where the shaped arm is.
+
+    ``modes``: shapers; ``speeds``, ``acceleration`` (n,): limits of the joints, ``period`` [s] of the controller.
+    ``fitting``: the part of its pace at which the shaped motion keeps the limits, where a path bends.
+    """
+
+    def __init__(
+        self,
+        trajectory: Planned,
+        acceleration: Array,
+        tool: ToolLimit | None,
+        modes: Sequence[ShapedMode],
+        speeds: Array,
+        period: float,
+    ) -> None:
+        super().__init__(trajectory, acceleration, tool)
+        self.modes, self.speeds, self.period = tuple(modes), np.asarray(speeds), period
+        self.path = PathLength.of(trajectory, self.speeds, period / FINER, np.asarray(trajectory.starts))
+        self.fitting = 1.0
+        self._strokes = self._moving_parts()
+        self.duration = self._fit()
+        self._begin(0.0)
+
+    @property
+    def added(self) -> float:
+        """By how much shaping makes the motion longer [s], at full pace."""
+        return max(self.duration - self.trajectory.duration, 0.0)
+
+    def _begin(self, time: float) -> None:
+        """Stand at a time of the trajectory."""
+        self._ahead = Cursor(self.trajectory, self.acceleration, self.tool)
+        self._ahead.time = self.time = time
+        ends = [stop for _, stop in self._strokes]
+        self._stroke = min(int(np.searchsorted(ends, time, side="right")), len(ends) - 1)
+        length = self.path.at(time)
+        self._place = np.array([length, 0.0, 0.0])
+        self._filter = ShapingFilter(self.modes, self.period, np.array([[length], [0.0], [0.0]]))
+        self._let_go = False
+        self._rests = True
+
+    # --- as a cursor --------------------------------------------------------------------------------
+    @property
+    def done(self) -> bool:
+        """Whether the end is reached."""
+        return self.time >= self.trajectory.duration
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether it stands."""
+        return self.done or self._rests
+
+    def ahead(self, T: float, wanted: float) -> Instants:
+        """None: shaped commands are found one period at a time."""
+        return self._batch.first(0)
+
+    def advance(self, T: float, wanted: float, pace: Pace) -> tuple[Motion, float]:
+        """Go on for T [s], always a period here: q, qd, qdd (n,) there, and no time left over."""
+        if self.done:
+            return self._stand(self.trajectory.duration), T
+        if not pace.shaped:
+            return self._brake(), 0.0
+        if self._let_go:  # it goes on from where it was stopped
+            self._begin(self.time)
+        return self._shaped_step(wanted, pace), 0.0
+
+    def _shaped_step(self, wanted: float, pace: Pace) -> Motion:
+        T, ahead, path = self.period, self._ahead, self.path
+        pace_wanted = wanted * self.fitting
+        begin, stop = self._strokes[self._stroke]
+        if self.time < begin:  # a rest of the trajectory
+            self.time = min(self.time + pace_wanted * T, begin)
+            return self._stand(self.time)
+        if ahead.time < stop:
+            if ahead.time == begin:  # there it stands, whatever the rate
+                ahead.rate, ahead.slope = pace_wanted, 0.0
+            ahead.advance(T, pace_wanted, pace)
+            ahead.time = min(ahead.time, stop)  # the next stroke begins when this one has come to rest
+        signal = self._signal(stop)
+        place = self._filter.step(signal, self._place[0] / path.length)[:, 0]
+        settled = self._filter.settled
+        self._rests = settled and signal[1, 0] == 0.0
+        if settled and ahead.time >= stop:
+            self._place = signal[:, 0].copy()
+            self._arrive(stop)
+            return self._stand(stop)
+        self._place = place
+        self.time = min(max(path.time(float(place[0])), begin), stop)
+        if self._rests:
+            return self._stand(self.time)
+        return path.motion_at(self.time, float(place[1]), float(place[2]))  # eq:shaped-path
+
+    def _arrive(self, stop: float) -> None:
+        """Stand at the end of a stroke; the next one begins where the trajectory moves on."""
+        if self._stroke + 1 < len(self._strokes):
+            self.time, self._stroke = stop, self._stroke + 1
+            self._ahead.time, self._ahead.rate = self._strokes[self._stroke][0], 0.0
+        else:
+            self.time = self.trajectory.duration
+
+    def _signal(self, stop: float) -> Array:
+        """Length, rate and second rate of the cursor ahead (3, 1)."""
+        ahead = self._ahead
+        if ahead.time >= stop or ahead.rate == 0.0:
+            return np.array([[self.path.at(min(ahead.time, stop))], [0.0], [0.0]])
+        rate, growth = self.path.rates(ahead.time)
+        r = ahead.rate
+        return np.array([[self.path.at(ahead.time)], [r * rate], [r * r * growth + ahead.slope * rate]])
+
+    def _stand(self, time: float) -> Motion:
+        q = self.trajectory.sample(np.array([time]))[0][0]
+        return q, np.zeros_like(q), np.zeros_like(q)
+
+    # --- a stop that is not shaped ------------------------------------------------------------------
+    def _brake(self) -> Motion:
+        """A period of braking on the path as hard as the joints may."""
+        T, path = self.period, self.path
+        self._let_go = True
+        length, rate, _ = self._place
+        if rate <= 0.0:
+            self._rests = True
+            return self._stand(self.time)
+        _, first, second = path.tangent(self.time)
+        growth = -rate / T
+        bend = second * rate * rate
+        moving = np.abs(first) > 1e-12
+        if moving.any():
+            ends = np.sort(
+                np.stack([(sign * self.acceleration - bend)[moving] / first[moving] for sign in (-1.0, 1.0)]),
+                axis=0,
+            )
+            growth = min(max(growth, float(ends[0].max())), 0.0)
+        after = max(rate + growth * T, 0.0)
+        length = min(length + 0.5 * (rate + after) * T, path.length)
+        self._place = np.array([length, after, growth])
+        self.time = path.time(float(length))
+        self._rests = after == 0.0
+        if self._rests:
+            return self._stand(self.time)
+        return path.motion_at(self.time, after, growth)
+
+    # --- limits -------------------------------------------------------------------------------------
+    def _fit(self) -> float:
+        """Find the pace at which the shaped motion keeps the limits; its duration there [s].
+
+        Copies of a motion keep its limits, and so does their mean on a straight way of the joints. Where a path bends,
+        the shaped arm is elsewhere than the copies, with their speed.
+        """
+        for _ in range(ROUNDS):
+            places = [self._rehearsed(*stroke) for stroke in self._strokes]
+            most = max((self._demand(stroke) for stroke in places), default=0.0)
+            if most <= 1.0 + SLACK or self.fitting <= LEAST_RATE:
+                break
+            self.fitting = max(self.fitting / (1.001 * most), LEAST_RATE)
+        return sum(len(stroke) for stroke in places) * self.period
+
+    def _moving_parts(self) -> list[tuple[float, float]]:
+        """Begin and end [s] of what the trajectory goes through without standing."""
+        ends = [0.0, *(float(t) for t in self.path.stops)]
+        return [(a, b) for a, b in pairwise(ends) if self.path.at(b) > self.path.at(a)]
+
+    def _rehearsed(self, begin: float, end: float) -> Array:
+        """Shaped lengths with their rates (k, 3), period by period, of a stroke at its pace."""
+        T, rate, path = self.period, self.fitting, self.path
+        times = begin + rate * T * np.arange(1, int(np.ceil((end - begin) / (rate * T) - SLACK)) + 1)
+        first, second = path.many_rates(np.minimum(times, end))
+        lengths = path.lengths(np.asarray(times, dtype=np.float64))
+        signals = np.stack([lengths, rate * first, rate * rate * second], axis=1)
+        signals[times >= end] = path.at(end), 0.0, 0.0
+        start = path.at(begin)
+        chain = ShapingFilter(self.modes, T, np.array([[start], [0.0], [0.0]]))
+        out = [np.array([start, 0.0, 0.0])]
+        for k in range(MOST_PERIODS):
+            part = out[-1][0] / path.length
+            out.append(chain.step(signals[min(k, len(signals) - 1)][:, None], part)[:, 0])
+            if k >= len(signals) - 1 and chain.settled:
+                break
+        return np.array(out[1:])
+
+    def _demand(self, places: Array) -> float:
+        """The least factor on the time of a shaped stroke with which it keeps speeds and accelerations."""
+        qd, qdd = self.path.many_motions(places)
+        fast = float((np.abs(qd) / self.speeds).max(initial=0.0))
+        return max(fast, float(np.sqrt((np.abs(qdd) / self.acceleration).max(initial=0.0))))

@@ -1,0 +1,191 @@
+"""The shaped path parameter: straight lines, limits, override, pause, stops in between, and stops at once."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from servotwin.control.main.exchange import Feedback
+from servotwin.control.main.main_controller import MainController
+from servotwin.control.main.shaped_cursor import ShapedCursor
+from servotwin.control.main.states import Event, Mode, State
+from servotwin.control.main.time_scaling import FIRM, GENTLE, Cursor, Planned
+from servotwin.description.load import read_description
+from servotwin.mechanism.build import build_mechanism
+from servotwin.mechanism.model import Array
+from servotwin.motion.limits import limits_of
+from servotwin.motion.planner import plan
+from servotwin.motion.requests import MoveJ, MoveL, Speed
+from servotwin.robot.robot import Robot
+from servotwin.simulation.live_robot import make_controller
+
+T = 1e-3
+CHANGES = {"variables.load": "20 kg", "controller.shaping.shaper": "zvd"}
+
+
+@cache
+def robot() -> Robot:
+    return Robot(build_mechanism(read_description("palletizer-4-elastic", CHANGES)))
+
+
+def controller() -> MainController:
+    description = read_description("palletizer-4-elastic", CHANGES)
+    return make_controller(robot(), limits_of(robot(), description), description)
+
+
+def pose(y: float) -> Array:
+    X = robot().fkine(robot().q_home).copy()
+    X[:3, 3] = 0.915, y, 0.7
+    return X
+
+
+@cache
+def line(*ys: float) -> Planned:
+    start = np.asarray(robot().ikine(pose(-0.5)))
+    moves = [MoveL(pose(y), Speed("m/s", 0.5)) for y in ys]
+    return plan(robot(), start, moves, controller().limits, fit=True)
+
+
+def shaped(trajectory: Planned) -> ShapedCursor:
+    cursor = controller().reference.cursor_of(trajectory)
+    assert isinstance(cursor, ShapedCursor)
+    return cursor
+
+
+def gone(cursor: Cursor, wanted: list[float], most: int = 20_000) -> tuple[Array, Array, Array]:
+    """q, qd, qdd (k, n) period by period to the end; the last of the rates ``wanted`` goes on."""
+    rows = []
+    for k in range(most):
+        rows.append(cursor.advance(T, wanted[min(k, len(wanted) - 1)], GENTLE)[0])
+        if cursor.done:
+            break
+    return tuple(np.array(x) for x in zip(*rows, strict=True))  # type: ignore[return-value]
+
+
+def test_shaped_line_stays_straight_and_arrives_later_by_the_shaper() -> None:
+    trajectory = line(0.5)
+    cursor = shaped(trajectory)
+    q, qd, _ = gone(cursor, [1.0])
+    tool = robot().fkine(q)[:, :3, 3]
+    assert np.abs(tool[:, [0, 2]] - [0.915, 0.7]).max() < 1e-7  # m; 0.1 mm is what is asked for
+    np.testing.assert_allclose(tool[-1], [0.915, 0.5, 0.7], atol=1e-9)
+    assert not qd[-1].any()
+    longer = cursor.modes[0].shaper.duration
+    assert len(q) * T == pytest.approx(trajectory.duration + longer, abs=3 * T)
+    assert cursor.added == pytest.approx(longer, abs=3 * T)
+
+
+def test_shaped_line_keeps_limits_and_its_rates_are_those_of_its_positions() -> None:
+    cursor = shaped(line(0.5))
+    q, qd, qdd = gone(cursor, [1.0])
+    limits = controller().limits
+    assert (np.abs(qd) <= limits.speed * (1.0 + 1e-6)).all()
+    assert (np.abs(qdd) <= limits.acceleration * (1.0 + 1e-6)).all()
+    np.testing.assert_allclose(np.diff(q, axis=0) / T, 0.5 * (qd[1:] + qd[:-1]), atol=2e-4)
+
+
+def swing(q: Array, w: float, damping: float) -> float:
+    """Largest swing after the end of an oscillator that hangs on the first joint's command."""
+    x, v, out = float(q[0, 0]), 0.0, 0.0
+    fine = 10
+    h = T / fine
+    for k in range(len(q) + 400):
+        u = float(q[min(k, len(q) - 1), 0])
+        for _ in range(fine):
+            v += h * (-w * w * (x - u) - 2.0 * damping * w * v)
+            x += h * v
+        if k >= len(q):
+            out = max(out, abs(x - u))
+    return out
+
+
+def joint_move() -> Planned:
+    q = robot().q_home
+    return plan(
+        robot(), q, [MoveJ(q + np.array([0.6, 0.0, 0.0, 0.0]), Speed("fraction", 0.5))], controller().limits
+    )
+
+
+@pytest.mark.parametrize("override", [1.0, 0.6, 0.35])
+def test_shaper_works_in_real_time_at_every_override(override: float) -> None:
+    """A trajectory that was shaped before it is slowed down would swing with impulses at the wrong times."""
+    trajectory = joint_move()
+    cursor = shaped(trajectory)
+    mode = cursor.modes[0].shaper
+    plain = Cursor(trajectory, controller().limits.acceleration)
+    # quick enough for the oscillator to be excited: the move is read at the frequency of the mode
+    left, without = (swing(gone(c, [override])[0], mode.frequency, mode.damping) for c in (cursor, plain))
+    assert left < 0.05 * without + 2e-6
+
+
+def test_pause_comes_to_rest_shaped_and_resumes_on_the_line() -> None:
+    cursor = shaped(line(0.5))
+    for _ in range(600):
+        cursor.advance(T, 1.0, GENTLE)
+    count = 0
+    while not cursor.at_rest:
+        cursor.advance(T, 0.0, GENTLE)
+        count += 1
+        assert count < 2000
+    (q, qd, _), _ = cursor.advance(T, 0.0, GENTLE)
+    assert not qd.any()
+    q_after, _, qdd = gone(cursor, [1.0])
+    assert np.abs(robot().fkine(q_after)[:, :3, 3][:, [0, 2]] - [0.915, 0.7]).max() < 1e-7
+    assert np.abs(q_after[0] - q).max() < 1e-4
+    assert (np.abs(qdd) <= controller().limits.acceleration * 1.02).all()
+
+
+def test_corner_between_lines_is_a_stop_of_the_shaped_motion_too() -> None:
+    cursor = shaped(line(0.0, 0.5))
+    q, qd, _ = gone(cursor, [1.0])
+    still = np.flatnonzero(~qd.any(axis=1))
+    middle = still[(still > 100) & (still < len(q) - 100)]
+    assert len(middle) >= 1
+    np.testing.assert_allclose(robot().fkine(q[middle[0]])[:3, 3], [0.915, 0.0, 0.7], atol=1e-8)
+
+
+def test_stop_is_not_shaped_and_keeps_path_and_limits() -> None:
+    plain, cursor = Cursor(line(0.5), controller().limits.acceleration), shaped(line(0.5))
+    counts = []
+    for one in (plain, cursor):
+        for _ in range(700):
+            one.advance(T, 1.0, GENTLE)
+        rows, before = [], None
+        while not one.at_rest:
+            (q, qd, _), _ = one.advance(T, 0.0, FIRM)
+            if before is not None:
+                assert (np.abs(qd - before) / T <= controller().limits.acceleration * 1.02).all()
+            rows.append(q)
+            before = qd
+        counts.append(len(rows))
+        assert np.abs(robot().fkine(np.array(rows))[:, :3, 3][:, [0, 2]] - [0.915, 0.7]).max() < 1e-7
+    assert counts[1] <= counts[0]  # no impulse is waited for
+    # and from there it can be resumed
+    q, qd, _ = gone(cursor, [1.0])
+    assert cursor.done
+    np.testing.assert_allclose(robot().fkine(q[-1])[:3, 3], [0.915, 0.5, 0.7], atol=1e-9)
+
+
+def test_emergency_stop_takes_power_away_without_waiting_for_the_shaper() -> None:
+    main = controller()
+    q = robot().q_home
+    now = 0
+    main.step(now, Feedback(q))
+    assert main.press(Event.ENABLE)
+    for _ in range(3):
+        now += main.period_ns
+        main.step(now, Feedback(q))
+    main.press(Event.MODE, mode=Mode.TEACH)
+    main.reference.cursor = main.reference.cursor_of(joint_move())
+    main.state = State.MOVING
+    for _ in range(50):
+        now += main.period_ns
+        main.step(now, Feedback(main.reference.q))
+    assert main.reference.qd.any()
+    now += main.period_ns
+    command = main.step(now, Feedback(main.reference.q, circuit_closed=False))
+    assert command.state is State.EMERGENCY
+    assert not command.enable
+    assert not command.qd.any()

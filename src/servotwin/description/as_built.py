@@ -71,7 +71,9 @@ def _axis_as_built(description: RobotDescription, name: str, drawn: Displacement
     if drawn is not None:
         stated = axis.deviation or JointDeviation()
         offset = stated.offset + drawn.offset
-        changes["deviation"] = JointDeviation(**_sum(stated, drawn), offset=offset, scale=stated.scale)
+        changes["deviation"] = JointDeviation(
+            **_sum(stated, drawn), offset=offset, scale=stated.scale, harmonics=stated.harmonics
+        )
     return axis.model_copy(update=changes)
 
 

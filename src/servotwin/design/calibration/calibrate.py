@@ -15,7 +15,7 @@ from servotwin.description.display import MM
 from servotwin.description.schema import RobotDescription
 from servotwin.design.calibration.identify import Dependent, Estimate, estimate, identified
 from servotwin.design.calibration.measured_file import read_measured_poses
-from servotwin.design.calibration.model import CalibrationModel
+from servotwin.design.calibration.model import JOINT_ERRORS, CalibrationModel
 from servotwin.design.calibration.noise import Noise
 from servotwin.design.calibration.observation import Measured, Setup, residuals, start
 from servotwin.design.calibration.parameters import DEFAULT, LENGTH, Kind, parameters_of
@@ -30,6 +30,7 @@ STRUCTURE = 120  # random positions at which it is seen what measurements of thi
 UNKNOWN = 0.2  # m, rad: a parameter with a larger standard deviation is not known at all
 FAR = 0.05  # of the robot's size: residuals beyond are no deviations
 IK_STEPS = 25
+STIFF = 0.01  # of a compliance that is usual: one below is none
 
 
 @dataclass(frozen=True)
@@ -144,9 +145,6 @@ class Calibration:
         return q
 
 
-JOINT_ERRORS = (Kind.COMPLIANCE, Kind.SINE, Kind.COSINE)
-
-
 def calibrated_from(
     robot: Robot | RobotDescription | str | Path,
     measured: Measured | str | Path,
@@ -187,6 +185,7 @@ def calibrated_from(
     advance(0.3)
     spread = np.array([p.typical for p in model.parameters]) if prior else None
     e = estimate(model, train, noise, chosen, prior=spread, progress=lambda part: advance(0.3 + 0.5 * part))
+    e, stiff = _without_negative(model, train, noise, spread, e)
     if not prior:
         _require_known(model, train, e)
     zero = np.zeros(len(model.parameters))
@@ -198,7 +197,7 @@ def calibrated_from(
             model, test, noise, e, fitted_setup=e.setup, before=setup, train=train
         )
     advance(0.95)
-    notes = _notes(model, e, dependent, noise)
+    notes = _notes(model, e, dependent, noise, stiff)
     return Calibration(
         description, model, data, noise, e, dependent, fitted, other, left, ratio, predicted, prior, notes
     )
@@ -341,6 +340,27 @@ def _structure(
     return identified(D, typical, D.shape[1] - len(typical)).chosen
 
 
+def _without_negative(
+    model: CalibrationModel, measured: Measured, noise: Noise, spread: Array | None, e: Estimate
+) -> tuple[Estimate, list[str]]:
+    """The estimate again without gears whose compliance came out negative, or as good as none, and their names.
+
+    One after the other, the most negative first: they depend on each other.
+    """
+    stiff: list[str] = []
+    while True:
+        soft = [
+            (float(e.theta[k] / model.parameters[k].typical), k)
+            for k in e.chosen
+            if model.parameters[k].kind is Kind.COMPLIANCE
+        ]
+        least, worst = min(soft, default=(np.inf, -1))
+        if least > STIFF:
+            return e, stiff
+        stiff.append(model.parameters[worst].name)
+        e = estimate(model, measured, noise, tuple(k for k in e.chosen if k != worst), prior=spread)
+
+
 def _require_known(model: CalibrationModel, measured: Measured, e: Estimate) -> None:
     unit = [model.parameters[k] for k in e.chosen]
     weak = [p.name for p, s in zip(unit, e.sigma, strict=True) if s > UNKNOWN * p.typical / LENGTH]
@@ -398,9 +418,11 @@ def _validated(
 
 
 def _notes(
-    model: CalibrationModel, e: Estimate, dependent: Sequence[Dependent], noise: Noise
+    model: CalibrationModel, e: Estimate, dependent: Sequence[Dependent], noise: Noise, stiff: Sequence[str]
 ) -> tuple[str, ...]:
     notes = []
+    if stiff:
+        notes.append(f"not soft as far as these poses tell, taken as stiff: {', '.join(stiff)}")
     weak = [
         model.parameters[k].name
         for k, s in zip(e.chosen, e.sigma, strict=True)

@@ -30,6 +30,7 @@ from servotwin.mechanism.model import BASE, Array
 from servotwin.robot.robot import Robot
 
 GEOMETRIC = (Kind.POSITION, Kind.ROTATION)
+JOINT_ERRORS = (Kind.COMPLIANCE, Kind.SINE, Kind.COSINE)
 Screws = tuple[Array, Array, Array]
 
 
@@ -79,6 +80,22 @@ class CalibrationModel:
                 out[:, :, k] = wave * self.actuators.A_inv[:, p.index]
         return out
 
+    def _joints(self, theta: Array, q: Array) -> tuple[Array, Array]:
+        """Where the joints stand (K, n) when q is commanded, and its derivatives (K, n, P) (eq:calibration-joint)."""
+        rates = self.joint_errors(q)
+        extra = [k for k, p in enumerate(self.parameters) if p.kind in JOINT_ERRORS]
+        scales = [k for k, p in enumerate(self.parameters) if p.kind is Kind.SCALE]
+        scale = np.zeros(q.shape[1])
+        scale[[self.parameters[k].index for k in scales]] = theta[scales]
+        drives = (
+            rates[..., extra] @ theta[extra]
+        )  # what gears and encoders add; the joint moves 1 + s times that
+        moved = q + rates @ theta + scale * drives
+        rates[..., extra] *= (1.0 + scale)[:, None]
+        for k in scales:
+            rates[:, self.parameters[k].index, k] += drives[:, self.parameters[k].index]
+        return moved, rates
+
     def _load(self, q: Array) -> Array:
         """Torque of gravity at the gear outputs (K, n)."""
         return np.asarray(self.robot.gravload(q) @ self.actuators.A_inv)
@@ -91,7 +108,7 @@ class CalibrationModel:
         """Poses (K, 4, 4), and how each parameter moves the tool (K, 6, P): shift, then turn, in base axes."""
         at = self._evaluated(theta, q)
         J_q = at.independent()
-        J = np.einsum("kin,knp->kip", J_q, self.joint_errors(q))
+        J = np.einsum("kin,knp->kip", J_q, self._joints(theta, q)[1])
         chosen = [k for k, p in enumerate(self.parameters) if p.kind in GEOMETRIC]
         if chosen:
             J[:, :, chosen] += at.displacing(*self._screws(theta, at, chosen))
@@ -104,7 +121,7 @@ class CalibrationModel:
             for place, fields in self.deviations(theta).items()
         }
         built = displaced(mechanism, geometry)
-        moved = q + self.joint_errors(q) @ theta
+        moved = self._joints(theta, q)[0]
         x = moved
         if mechanism.loops:
             equations = LoopEquations(mechanism, built, self.rows)

@@ -21,6 +21,7 @@ import numpy as np
 from servotwin.control.servo.records import Law, Level
 from servotwin.control.servo.valve_loop import OVER_NULL, head_factor
 from servotwin.control.tuning.gains import FULL_SCALE, GAIN_ONE, GAIN_SHIFT
+from servotwin.drives.harmonics import wave_at
 from servotwin.drives.kind import Feed
 from servotwin.mechanism.model import Array
 from servotwin.robot.robot import Robot
@@ -204,12 +205,20 @@ def set_references(machine: Machine, model: Robot, q: Array, w: Array) -> None:
     counts = np.floor(machine_speeds(model, q) * axes["counts_per_rad"] + 0.5)
     for name in ("counts_ref", "from_counts", "to_counts"):
         axes[name] = counts
+    axes["counts_ref"] -= [known_error(axis) for axis in axes]
     axes["twist"] = axes["twist_before"] = believed_twist(machine, model, q, w)
     axes["counts_ref"] += axes["twist"] * axes["counts_per_rad"]
     for name in ("w_path", "from_speed", "to_speed"):
         axes[name] = w
     for name in ("a_path", "from_acceleration", "to_acceleration"):
         axes[name] = 0.0
+
+
+def known_error(axis: Any) -> float:
+    """Pulses by which the reference of an axis is off what its encoder must show there (eq:corrected-reading)."""
+    theta = float(axis["counts_ref"] / axis["counts_per_rad"])
+    error = wave_at(axis, "known", theta - wave_at(axis, "known", theta))
+    return error * float(axis["counts_per_rad"])
 
 
 def believed_twist(machine: Machine, model: Robot, q: Array, w: Array) -> Array:

@@ -150,11 +150,11 @@ def plan_calibration(
     """
     if count < 1:
         raise InputError(f"{count} poses; expected at least 1", field="--plan")
-    _, arm = robot_and_description(robot, changes)
+    description, arm = robot_and_description(robot, changes)
     arm = arm.with_deviations({})
     if payload is not None:
         arm = arm.with_payload(payload)
-    model = model_of(arm, Measured(np.zeros((0, arm.n)), np.zeros((0, 3))), parameters)
+    model = model_of(arm, Measured(np.zeros((0, arm.n)), np.zeros((0, 3))), parameters, description)
     setup, device = default_station(model), noise or Tracker()
     plan = plan_poses(
         model,

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from servotwin.description.display import MM
+from servotwin.description.drive_data import drives_of
 from servotwin.description.schema import RobotDescription
 from servotwin.design.calibration.identify import Dependent, Estimate, estimate, identified
 from servotwin.design.calibration.measured_file import read_measured_poses
@@ -92,7 +93,7 @@ class Calibration:
         """The parameters that were estimated."""
         e = self.estimate
         return tuple(
-            Found(p.name, float(e.theta[k]), float(s), p.unit, p.typical)
+            Found(p.name, self.model.value(e.theta, k), float(s), p.unit, p.typical)
             for k, s in zip(e.chosen, e.sigma, strict=True)
             for p in [self.model.parameters[k]]
         )
@@ -129,7 +130,7 @@ class Calibration:
         goal = np.asarray(T, dtype=np.float64)
         q = self.calibrated.ikine(goal, q0=q0)
         extra = [k for k, p in enumerate(self.model.parameters) if p.kind in JOINT_ERRORS]
-        if not np.any(self.estimate.theta[extra]):
+        if not np.any(self.estimate.theta[extra]) and not self.model.compliance:
             return q
         from servotwin.dynamics.ik.deviated import place_first
 
@@ -168,7 +169,7 @@ def calibrated_from(
     data = measured if isinstance(measured, Measured) else read_measured_poses(measured, arm, base=base)
     noise = noise or Noise()
     arm = arm.with_deviations({})  # what the file states is found anew
-    model = model_of(arm, data, parameters)
+    model = model_of(arm, data, parameters, description)
     check_measured(model, data)
     advance(0.1)
     units = np.random.default_rng(seed).permutation(data.units)
@@ -218,12 +219,25 @@ def robot_and_description(
     return description, robot_of(description)
 
 
-def model_of(robot: Robot, measured: Measured, families: Sequence[str]) -> CalibrationModel:
-    """The robot with all parameters of the families."""
+def model_of(
+    robot: Robot, measured: Measured, families: Sequence[str], description: RobotDescription | None = None
+) -> CalibrationModel:
+    """The robot with all parameters of the families, on the gears that its file states."""
     own = measured.base and measured.position is not None
     load = max(float(np.abs(robot.gravload(robot.q_home)).max(initial=0.0)), 1.0)
     found = parameters_of(robot.mechanism, families, load / LENGTH, base=own)
-    return CalibrationModel(robot, tuple(found))
+    return CalibrationModel(robot, tuple(found), stated_compliance(description, robot.n))
+
+
+def stated_compliance(description: RobotDescription | None, n: int) -> tuple[float, ...]:
+    """Compliances (n,) of the gears of a file, in the order of ``Actuators``; nothing where all are stiff."""
+    if description is None:
+        return ()
+    drives = drives_of(description)
+    owners = [drive.owner for drive in drives] if len(drives) == n else list(description.joint_names)
+    gears = [description.axes[name].gear for name in owners]
+    found = tuple(1.0 / gear.stiffness if gear and gear.stiffness else 0.0 for gear in gears)
+    return found if any(found) else ()
 
 
 def _held(units: int, part: float) -> int:
@@ -350,7 +364,7 @@ def _without_negative(
     stiff: list[str] = []
     while True:
         soft = [
-            (float(e.theta[k] / model.parameters[k].typical), k)
+            (model.value(e.theta, k) / model.parameters[k].typical, k)
             for k in e.chosen
             if model.parameters[k].kind is Kind.COMPLIANCE
         ]
@@ -422,7 +436,9 @@ def _notes(
 ) -> tuple[str, ...]:
     notes = []
     if stiff:
-        notes.append(f"not soft as far as these poses tell, taken as stiff: {', '.join(stiff)}")
+        notes.append(
+            f"no compliance as far as these poses tell, taken as the file has it: {', '.join(stiff)}"
+        )
     weak = [
         model.parameters[k].name
         for k, s in zip(e.chosen, e.sigma, strict=True)

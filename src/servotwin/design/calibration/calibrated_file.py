@@ -109,7 +109,7 @@ def _stiffness(found: Calibration, description: RobotDescription, source: str) -
     """Gears that give way as found, and a controller that counts with it."""
     fields: dict[str, str] = {}
     for k in found.estimate.chosen:
-        p, value = found.model.parameters[k], float(found.estimate.theta[k])
+        p, value = found.model.parameters[k], found.model.value(found.estimate.theta, k)
         if p.kind is not Kind.COMPLIANCE:
             continue
         axis = owner_of(description, p)

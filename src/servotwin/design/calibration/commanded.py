@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from servotwin.description.schema import RobotDescription
-from servotwin.design.calibration.calibrate import robot_and_description
+from servotwin.design.calibration.calibrate import robot_and_description, stated_compliance
 from servotwin.design.calibration.calibrated_file import owner_of
 from servotwin.design.calibration.model import CalibrationModel
 from servotwin.design.calibration.parameters import FAMILIES, Kind, Parameter, parameters_of
@@ -39,7 +39,8 @@ def commanded_poses(
     if payload is not None:
         arm = arm.with_payload(payload)
     arm = arm.with_deviations({})
-    model = CalibrationModel(arm, tuple(parameters_of(arm.mechanism, FAMILIES, 1.0, base=True)))
+    gears = stated_compliance(description, arm.n)
+    model = CalibrationModel(arm, tuple(parameters_of(arm.mechanism, FAMILIES, 1.0, base=True)), gears)
     theta = np.array([stated_value(description, p) for p in model.parameters])
     return model.poses(theta, positions)
 
@@ -47,8 +48,7 @@ def commanded_poses(
 def stated_value(description: RobotDescription, p: Parameter) -> float:
     """What a file says about a parameter of a calibration (SI)."""
     if p.kind is Kind.COMPLIANCE:
-        gear = description.axes[owner_of(description, p)].gear
-        return 0.0 if gear is None or gear.stiffness is None else 1.0 / gear.stiffness
+        return 0.0  # beside what the gears of the file have
     if p.kind in (Kind.SINE, Kind.COSINE):
         deviation = description.axes[owner_of(description, p)].deviation
         wave = np.sin if p.kind is Kind.COSINE else np.cos

@@ -40,6 +40,7 @@ class CalibrationModel:
 
     robot: Robot  # as drawn, with the load that its gears carry
     parameters: tuple[Parameter, ...]
+    compliance: tuple[float, ...] = ()  # of the gears that its file states; parameters add to it
 
     @cached_property
     def actuators(self) -> Actuators:
@@ -60,6 +61,12 @@ class CalibrationModel:
             elif p.kind in (Kind.OFFSET, Kind.SCALE):
                 found.setdefault(p.place, {})[p.kind.value] = float(value)
         return found
+
+    def value(self, theta: Array, k: int) -> float:
+        """The parameter k as a number of its own: a compliance with what the file states of it."""
+        p = self.parameters[k]
+        stated = self.compliance[p.index] if p.kind is Kind.COMPLIANCE and self.compliance else 0.0
+        return float(theta[k]) + stated
 
     def joint_errors(self, q: Array) -> Array:
         """What one unit of every parameter adds to q: (K, n, P), zero for placements (eq:calibration-joint)."""
@@ -87,14 +94,20 @@ class CalibrationModel:
         scales = [k for k, p in enumerate(self.parameters) if p.kind is Kind.SCALE]
         scale = np.zeros(q.shape[1])
         scale[[self.parameters[k].index for k in scales]] = theta[scales]
-        drives = (
-            rates[..., extra] @ theta[extra]
-        )  # what gears and encoders add; the joint moves 1 + s times that
-        moved = q + rates @ theta + scale * drives
+        # what gears and encoders add; the joint moves 1 + s times that
+        stated = self._stated_twist(q)
+        drives = rates[..., extra] @ theta[extra] + stated
+        moved = q + rates @ theta + stated + scale * drives
         rates[..., extra] *= (1.0 + scale)[:, None]
         for k in scales:
             rates[:, self.parameters[k].index, k] += drives[:, self.parameters[k].index]
         return moved, rates
+
+    def _stated_twist(self, q: Array) -> Array:
+        """What the compliance that the file states adds to q (K, n)."""
+        if not any(self.compliance):
+            return np.zeros_like(q)
+        return np.asarray(-(self._load(q) * np.array(self.compliance)) @ self.actuators.A_inv.T)
 
     def _load(self, q: Array) -> Array:
         """Torque of gravity at the gear outputs (K, n)."""

@@ -205,7 +205,7 @@ def set_references(machine: Machine, model: Robot, q: Array, w: Array) -> None:
     counts = np.floor(machine_speeds(model, q) * axes["counts_per_rad"] + 0.5)
     for name in ("counts_ref", "from_counts", "to_counts"):
         axes[name] = counts
-    axes["counts_ref"] -= [known_error(axis) for axis in axes]
+    axes["counts_ref"] -= known_errors(axes, counts / axes["counts_per_rad"]) * axes["counts_per_rad"]
     axes["twist"] = axes["twist_before"] = believed_twist(machine, model, q, w)
     axes["counts_ref"] += axes["twist"] * axes["counts_per_rad"]
     for name in ("w_path", "from_speed", "to_speed"):
@@ -214,11 +214,13 @@ def set_references(machine: Machine, model: Robot, q: Array, w: Array) -> None:
         axes[name] = 0.0
 
 
-def known_error(axis: Any) -> float:
-    """Pulses by which the reference of an axis is off what its encoder must show there (eq:corrected-reading)."""
-    theta = float(axis["counts_ref"] / axis["counts_per_rad"])
-    error = wave_at(axis, "known", theta - wave_at(axis, "known", theta))
-    return error * float(axis["counts_per_rad"])
+def known_errors(axes: Any, theta: Array) -> Array:
+    """Angles (m,) by which encoders stand short of references ``theta`` (m,) (eq:corrected-reading)."""
+    pairs = list(zip(axes, theta, strict=True))
+    first = [wave_at(axis, "known", float(angle)) for axis, angle in pairs]
+    return np.array(
+        [wave_at(axis, "known", float(angle) - e) for (axis, angle), e in zip(pairs, first, strict=True)]
+    )
 
 
 def believed_twist(machine: Machine, model: Robot, q: Array, w: Array) -> Array:

@@ -98,14 +98,16 @@ def _noise(sigma: str | None, sigma_angle: str | None, tracker: bool) -> Any:
         if sigma_angle is None
         else read_quantity("--sigma-angle", sigma_angle, "rad", example="0.1 mrad")
     )
+    if angle <= 0.0:
+        raise InputError("expected a standard deviation above zero", field="--sigma-angle")
     if tracker:
         if sigma is not None:
             raise InputError("--tracker states the noise; expected one of them", field="--sigma")
         return Tracker(angle=angle)
     if sigma is None:
-        return None
+        return None if sigma_angle is None else Noise(angle=angle)
     size = read_quantity("--sigma", sigma, "m", example="0.05 mm")
-    if size <= 0.0 or angle <= 0.0:
+    if size <= 0.0:
         raise InputError("expected a standard deviation above zero", field="--sigma")
     return Noise(position=size, angle=angle, distance=size, stated=True)
 

@@ -15,6 +15,7 @@ from servotwin.design.calibration.calibrate import (
     HELD_OUT,
     Calibration,
     calibrated_from,
+    check_seed,
     model_of,
     robot_and_description,
     summary,
@@ -150,6 +151,7 @@ def plan_calibration(
     """
     if count < 1:
         raise InputError(f"{count} poses; expected at least 1", field="--plan")
+    check_seed(seed)
     description, arm = robot_and_description(robot, changes)
     arm = arm.with_deviations({})
     if payload is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from servotwin.description.display import MM
 from servotwin.description.drive_data import drives_of
+from servotwin.description.nodes import quoted
 from servotwin.description.schema import RobotDescription
 from servotwin.design.calibration.identify import Dependent, Estimate, estimate, identified
 from servotwin.design.calibration.measured_file import read_measured_poses
@@ -163,6 +164,7 @@ def calibrated_from(
 ) -> Calibration:
     """See ``servotwin.calibrate``."""
     advance = progress or (lambda part: None)
+    check_seed(seed)
     description, arm = robot_and_description(robot, changes)
     if payload is not None:
         arm = arm.with_payload(payload)
@@ -176,12 +178,14 @@ def calibrated_from(
     test: Measured | None
     if validate is not None:
         test = validate if isinstance(validate, Measured) else read_measured_poses(validate, arm, base=base)
+        test = _seen_alike(data, test)
         check_measured(model, test)
         train, left = data, np.arange(test.units)
     else:
         count = _held(data.units, held_out)
         left, kept = np.sort(units[:count]), np.sort(units[count:])
         train, test = data.part(kept), data.part(left) if count else None
+    _check_bars(train)
     chosen, dependent = _told(model, train, noise, prior)
     advance(0.3)
     spread = np.array([p.typical for p in model.parameters]) if prior else None
@@ -202,6 +206,12 @@ def calibrated_from(
     return Calibration(
         description, model, data, noise, e, dependent, fitted, other, left, ratio, predicted, prior, notes
     )
+
+
+def check_seed(seed: int) -> None:
+    """Random numbers have seeds from zero on."""
+    if seed < 0:
+        raise InputError(f"{seed} is not accepted; expected a whole number from 0 on", field="--seed")
 
 
 def robot_and_description(
@@ -238,6 +248,39 @@ def stated_compliance(description: RobotDescription | None, n: int) -> tuple[flo
     gears = [description.axes[name].gear for name in owners]
     found = tuple(1.0 / gear.stiffness if gear and gear.stiffness else 0.0 for gear in gears)
     return found if any(found) else ()
+
+
+def _seen_alike(measured: Measured, other: Measured) -> Measured:
+    """Other measurements with the fixed points of the first ones; complain where those cannot predict them."""
+    if other.words != measured.words:
+        raise InputError(
+            f"has {other.words}; expected {measured.words}, as the poses that are fitted",
+            file=other.file or None,
+            field="--validate",
+        )
+    if other.bar is None or not other.bars:
+        return other
+    for name in other.bars:
+        if name not in measured.bars:
+            raise InputError(
+                f"fixed point {quoted(name)} is not known from the poses that are fitted; expected one of "
+                f"{', '.join(measured.bars)}", file=other.file or None, field="--validate",
+            )  # fmt: skip
+    number = np.array([measured.bars.index(name) for name in other.bars])
+    return replace(other, bar=number[other.bar], bars=measured.bars)
+
+
+def _check_bars(measured: Measured) -> None:
+    """Complain about fixed points with fewer distances than their place has coordinates."""
+    if measured.bar is None:
+        return
+    counts = np.bincount(measured.bar, minlength=len(measured.bars))
+    for b in np.flatnonzero(counts < 4):
+        name = quoted(measured.bars[b]) if measured.bars else f"{b + 1}"
+        raise InputError(
+            f"fixed point {name} has {counts[b]} distances beside those held out; expected at least 4, since its own "
+            "place is unknown", file=measured.file or None,
+        )  # fmt: skip
 
 
 def _held(units: int, part: float) -> int:
@@ -279,7 +322,8 @@ def check_measured(model: CalibrationModel, measured: Measured) -> None:
     if ratio > 30.0 or ratio < 1.0 / 30.0:
         raise InputError(
             f"the {measured.words} are {ratio:.3g} times as large as the robot makes them (median residual "
-            f"{MM * float(np.median(miss)):.3g} mm); wrong units: expected mm under names in _mm, m under _m",
+            f"{MM * float(np.median(miss)):.3g} mm); wrong units: expected mm under names in _mm, m under _m, and "
+            "joints in the units of their names too",
             file=measured.file or None,
         )
     middle = float(np.median(miss))

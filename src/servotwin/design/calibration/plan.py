@@ -28,6 +28,7 @@ from servotwin.mechanism.model import Array
 from servotwin.robot.robot import Robot
 
 CANDIDATES = 1000
+MOST = 2000  # poses of a plan
 ROUNDS = 30
 GAIN = 1e-6  # of log det: exchanges that gain less end the search
 REGULAR = 0.02  # least measure of singularity of a closed chain that is measured
@@ -81,7 +82,13 @@ def plan_poses(
 ) -> PosePlan:
     """``count`` poses within the limits of the robot out of random candidates, by exchange (eq:d-optimal)."""
     rng = np.random.default_rng(seed)
-    q = random_positions(model.robot, rng, CANDIDATES) if candidates is None else candidates
+    q = (
+        random_positions(model.robot, rng, max(CANDIDATES, 2 * min(count, MOST)))
+        if candidates is None
+        else candidates
+    )
+    if count > min(len(q), MOST):
+        raise InputError(f"{count} poses; expected at most {min(len(q), MOST)}", field="--plan")
     D, plain = blocks(model, q, noise, setup, orientation=orientation)
     typical = np.array([p.typical for p in model.parameters])
     told = identified(D.reshape(-1, D.shape[2]), typical, 6)

@@ -62,7 +62,11 @@ def _distance(guess: np.ndarray, truth: np.ndarray) -> float:
 def main() -> None:
     """Print one line for each robot."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("robots", nargs="*", default=["palletizer-4", "gsis-scara", "sixaxis-5kg", "delta"])
+    parser.add_argument(
+        "robots",
+        nargs="*",
+        default=["palletizer-4", "gsis-scara", "sixaxis-5kg", "delta", "palletizer-4-loops"],
+    )
     parser.add_argument("--seeds", type=int, default=100)
     options = parser.parse_args()
     for name in options.robots:

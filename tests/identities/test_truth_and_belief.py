@@ -128,7 +128,7 @@ REACHES = {
     "axes.*.encoder.bits": "CP",
     "axes.*.encoder.resolution": "CP",
     "parents": "",  # an order
-    **dict.fromkeys([f"axes.*.deviation.{name}" for name in ("position", "rotation", "offset", "scale")], "CP"),
+    **dict.fromkeys([f"axes.*.deviation.{name}" for name in ("position", "rotation", "offset", "scale", "harmonics")], "CP"),
     **dict.fromkeys(
         [f"{place}.deviation.{name}" for place in ("base", "tool") for name in ("position", "rotation")], "CP"
     ),
@@ -348,7 +348,7 @@ CONTROLLER = {
 }
 PAYLOAD = {"mass": "1 kg", "center": ["0.05 m", "0.02 m", "0.03 m"], "inertia": TENSOR}
 ODD = {"position": ["1 mm", "2 mm", "3 mm"], "rotation": ["1 mrad", "2 mrad", "3 mrad"]}
-ODD_JOINT = {**ODD, "offset": "2 mrad", "scale": 1e-4}
+ODD_JOINT = {**ODD, "offset": "2 mrad", "scale": 1e-4, "harmonics": [[1, "1 mrad", "20 deg"]]}
 TOOL = {"xyz": ["0.1 m", "0.02 m", "0.2 m"], "rpy": ["0.3 rad", "0.2 rad", "0.1 rad"],
         "limits": {"speed": "1 m/s", "acceleration": "9 m/s^2", "jerk": "90 m/s^3"},
         "deviation": ODD}  # fmt: skip

@@ -128,10 +128,11 @@ REACHES = {
     "axes.*.encoder.bits": "CP",
     "axes.*.encoder.resolution": "CP",
     "parents": "",  # an order
-    **dict.fromkeys([f"axes.*.deviation.{name}" for name in ("position", "rotation", "offset", "scale", "harmonics")], "CP"),
+    **dict.fromkeys([f"axes.*.deviation.{name}" for name in ("position", "rotation", "offset", "scale")], "CP"),
     **dict.fromkeys(
         [f"{place}.deviation.{name}" for place in ("base", "tool") for name in ("position", "rotation")], "CP"
     ),
+    "axes.*.deviation.harmonics": "CP",
     "loops.*.between.*.deviation.position": "CP",
     "loops.*.between.*.deviation.rotation": "",  # as rpy
     "tool.xyz": "CP",

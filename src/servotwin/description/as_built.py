@@ -71,9 +71,7 @@ def _axis_as_built(description: RobotDescription, name: str, drawn: Displacement
     if drawn is not None:
         stated = axis.deviation or JointDeviation()
         offset = stated.offset + drawn.offset
-        changes["deviation"] = JointDeviation(
-            **_sum(stated, drawn), offset=offset, scale=stated.scale, harmonics=stated.harmonics
-        )
+        changes["deviation"] = stated.model_copy(update={**_sum(stated, drawn), "offset": offset})
     return axis.model_copy(update=changes)
 
 

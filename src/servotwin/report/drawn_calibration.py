@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from servotwin.description.display import DEG, MM
 from servotwin.description.file_write import atomic_write_text
 from servotwin.description.schema import RobotDescription
 from servotwin.design.calibration.calibrate import (
@@ -118,7 +119,7 @@ class DrawnPlan:
             f"{name}_{'deg' if unit == 'rad' else 'mm'}"
             for name, unit in zip(robot.joint_names, robot.joint_units, strict=True)
         ]
-        factor = np.array([np.degrees(1.0) if unit == "rad" else 1e3 for unit in robot.joint_units])
+        factor = np.array([DEG if unit == "rad" else MM for unit in robot.joint_units])
         rows = [",".join(f"{v:.6f}" for v in row * factor) for row in self.q]
         return "\n".join([",".join(names), *rows]) + "\n"
 

@@ -11,10 +11,10 @@ import math
 from typing import Any
 
 from servotwin.compiled.jit import helper
+from servotwin.compiled.waves import wave, wave_slope
 from servotwin.control.servo.integrator import integrated
 from servotwin.control.servo.records import Saturation
 from servotwin.control.tuning.gains import GAIN_SHIFT
-from servotwin.drives.harmonics import wave, wave_slope
 
 SPEED_COMMAND = int(Saturation.SPEED_COMMAND)
 

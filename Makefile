@@ -16,7 +16,7 @@ $(eval $(wordlist 2,2,$(MAKECMDGOALS)):;@:)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test campaign lint fuzz kills bench bench-against optimal hil fresh objects package pins audit hashed clean
+.PHONY: help demo test campaign lint fuzz kills bench bench-against optimal calibration hil fresh objects package pins audit hashed clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## */  make \1\t/' | expand -t 21
@@ -47,6 +47,9 @@ bench-against: $(VENV)/.ready-core  ## make bench-against REV: speed of the tree
 
 optimal: $(VENV)/.ready-test  ## a hundred optimal motions, some of them against CasADi, all played on the averaged plant
 	$(BIN)/python -m benchmarks.optimal_campaign 100 12
+
+calibration: $(VENV)/.ready-test  ## simulated calibrations: errors held out against the noise bound (CALIBRATION="delta --seeds 25": small)
+	$(BIN)/python benchmarks/calibration_campaign.py $(CALIBRATION)
 
 hil: $(VENV)/.ready-test  ## motor substitution in real time: rates, faults, a flood; wants a quiet machine (HIL="5 3 5000": small)
 	$(BIN)/python -m benchmarks.hil_campaign $(HIL)

@@ -365,6 +365,42 @@ def read_csv(folder: Path) -> object:
     return read_measured(folder / "log.csv", tables.SIGNALS)
 
 
+def make_poses(rng: Random) -> Files:
+    """Measured poses: a log whose columns are named like joints and places, with mistakes."""
+    columns = [
+        "A_deg",
+        "B_deg",
+        "Z_mm",
+        "W_deg",
+        "x_mm",
+        "y_mm",
+        "z_mm",
+        "distance_mm",
+        "pair",
+        "roll_deg",
+        "qw",
+        "A [rad]",
+    ]
+    names = rng.sample(columns, rng.randint(1, len(columns)))
+    if rng.random() < 0.7:
+        names = columns[: rng.choice((4, 7, 8))]
+    cells = ("1", "-0.5", "nan", "", "1e400", "a", "0", "12.5", "\x00")
+    rows = [
+        ",".join(rng.choice(cells[:2] if rng.random() < 0.9 else cells) for _ in names)
+        for _ in range(rng.randint(0, 12))
+    ]
+    text = "\n".join([",".join(names), *rows]) + "\n"
+    return {"poses.csv": text.encode() if rng.random() < 0.8 else tables.mutated_csv(rng)}
+
+
+def read_poses(folder: Path) -> object:
+    """Measured poses."""
+    from servotwin.design.calibration.measured_file import read_measured_poses
+    from servotwin.robot.load import load_robot
+
+    return read_measured_poses(folder / "poses.csv", load_robot("gsis-scara"))
+
+
 def read_result(folder: Path) -> object:
     """A result, and its comparison with a log, whose clock is looked for if it may be: numbers and page."""
     from servotwin.report.compare_page import compare_page
@@ -499,6 +535,7 @@ DECODERS: dict[str, Decoder] = {
     "io": Decoder(
         lambda rng: {"io.yaml": yaml_tree.mutated_yaml(rng, IO_SCRIPT, [IO_SCRIPT, *_points()])}, read_io
     ),
+    "poses": Decoder(make_poses, read_poses, 2),
     "csv": Decoder(lambda rng: {"log.csv": tables.mutated_csv(rng)}, read_csv, 2),
     "result": Decoder(
         lambda rng: {

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from servotwin.description.sheets.csv_list import export_list, import_list
     from servotwin.description.sheets.gear_sheet import GearSheet, ScrewSheet
     from servotwin.description.sheets.motor_sheet import MotorSheet
+    from servotwin.design.calibration.commanded import commanded_poses
     from servotwin.design.calibration.noise import Noise, Tracker
     from servotwin.design.hydraulic import hydraulic_model
     from servotwin.design.law_comparison import LawRun, compare_laws
@@ -112,6 +113,7 @@ __all__ = [
     "__version__",
     "arm_modes",
     "calibrate",
+    "commanded_poses",
     "compare_laws",
     "datasheets",
     "derive",
@@ -146,6 +148,7 @@ _HOMES = {
     "Noise": "servotwin.design.calibration.noise",
     "Tracker": "servotwin.design.calibration.noise",
     "calibrate": "servotwin.report.drawn_calibration",
+    "commanded_poses": "servotwin.design.calibration.commanded",
     "plan_calibration": "servotwin.report.drawn_calibration",
     "Actuator": "servotwin.drives.own",
     "Catalogue": "servotwin.description.sheets.catalogue",

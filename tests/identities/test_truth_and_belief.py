@@ -132,6 +132,7 @@ REACHES = {
     **dict.fromkeys(
         [f"{place}.deviation.{name}" for place in ("base", "tool") for name in ("position", "rotation")], "CP"
     ),
+    "axes.*.deviation.harmonics": "CP",
     "loops.*.between.*.deviation.position": "CP",
     "loops.*.between.*.deviation.rotation": "",  # as rpy
     "tool.xyz": "CP",
@@ -348,7 +349,7 @@ CONTROLLER = {
 }
 PAYLOAD = {"mass": "1 kg", "center": ["0.05 m", "0.02 m", "0.03 m"], "inertia": TENSOR}
 ODD = {"position": ["1 mm", "2 mm", "3 mm"], "rotation": ["1 mrad", "2 mrad", "3 mrad"]}
-ODD_JOINT = {**ODD, "offset": "2 mrad", "scale": 1e-4}
+ODD_JOINT = {**ODD, "offset": "2 mrad", "scale": 1e-4, "harmonics": [[1, "1 mrad", "20 deg"]]}
 TOOL = {"xyz": ["0.1 m", "0.02 m", "0.2 m"], "rpy": ["0.3 rad", "0.2 rad", "0.1 rad"],
         "limits": {"speed": "1 m/s", "acceleration": "9 m/s^2", "jerk": "90 m/s^3"},
         "deviation": ODD}  # fmt: skip

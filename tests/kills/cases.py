@@ -19,6 +19,7 @@ RESULT_FILES = (
     *("optimal.html", "optimal.json", "optimal.parquet", "link.parquet"),
     *("linetest.html", "linetest.json"),
     *("statics.html", "statics.json", "workspace.html", "workspace.json", "boundary.csv", "map.csv"),
+    *("calibration.html", "calibration.json", "residuals.csv", "calibrated-robot.yaml"),
     *("sizing.html", "sizing.json", "sizing.csv"),
     *("accuracy.html", "accuracy.json", "accuracy.csv", "attained.csv"),
 )
@@ -137,6 +138,22 @@ def points_and_job(place: Path) -> str:
 def notes(place: Path) -> None:
     (place / "out").mkdir()
     (place / "out" / "notes.txt").write_text("mine", encoding="utf-8")
+
+
+def poses(place: Path) -> None:
+    """Measured poses of a SCARA arm as drawn, beside what the user keeps."""
+    import numpy as np
+
+    from servotwin.robot.load import load_robot
+
+    notes(place)
+    rows = ["A_deg,B_deg,Z_mm,W_deg,x_mm,y_mm,z_mm"]
+    robot = load_robot("gsis-scara")
+    for q in robot.random_q(np.random.default_rng(0), 40):
+        x, y, z = robot.fkine(q)[:3, 3]
+        a, b, w = np.degrees(q[[0, 1, 3]])
+        rows.append(f"{a:.9f},{b:.9f},{1e3 * q[2]:.9f},{w:.9f},{1e3 * x:.6f},{1e3 * y:.6f},{1e3 * z:.6f}")
+    (place / "poses.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
 
 
 def notes_here(place: Path) -> None:
@@ -279,6 +296,22 @@ CASES = [
         lambda k: ["statics", "gsis-scara", "--out", "out", OVER, "--force", f"0 N, {10 + k} N, 0 N"],
         whole_result,
         notes,
+    ),
+    Case(
+        "calibrate",
+        lambda k: [
+            "calibrate",
+            "gsis-scara",
+            "--measured",
+            "poses.csv",
+            "--out",
+            "out",
+            OVER,
+            "--seed",
+            f"{k}",
+        ],
+        whole_result,
+        poses,
     ),
     Case(
         "linetest",

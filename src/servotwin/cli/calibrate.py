@@ -98,14 +98,16 @@ def _noise(sigma: str | None, sigma_angle: str | None, tracker: bool) -> Any:
         if sigma_angle is None
         else read_quantity("--sigma-angle", sigma_angle, "rad", example="0.1 mrad")
     )
+    if angle <= 0.0:
+        raise InputError("expected a standard deviation above zero", field="--sigma-angle")
     if tracker:
         if sigma is not None:
             raise InputError("--tracker states the noise; expected one of them", field="--sigma")
         return Tracker(angle=angle)
     if sigma is None:
-        return None
+        return None if sigma_angle is None else Noise(angle=angle)
     size = read_quantity("--sigma", sigma, "m", example="0.05 mm")
-    if size <= 0.0 or angle <= 0.0:
+    if size <= 0.0:
         raise InputError("expected a standard deviation above zero", field="--sigma")
     return Noise(position=size, angle=angle, distance=size, stated=True)
 
@@ -127,8 +129,10 @@ def _plan(
     p = made.plan
     print_line(f"{made.model.robot.name}: {len(made.q)} poses tell {len(p.told.chosen)} parameters")
     print_line(
-        f"the tool's place would be known to {MM * p.prediction:.4f} mm (root mean square over the workspace); from "
-        f"{p.random_count} random poses to {MM * p.random_prediction:.4f} mm"
+        f"the tool's place would be known to {MM * p.prediction:.4f} mm (root mean square over the workspace), with "
+        f"four readings at each pose to {MM * p.with_readings(4):.4f} mm; from {p.random_count} random poses, read "
+        f"once, to "
+        f"{MM * p.random_prediction:.4f} mm"
     )
     if out is None:
         print_line(made.csv().rstrip())
@@ -145,6 +149,7 @@ def _plan_data(made: DrawnPlan, out: str | None) -> dict[str, Any]:
         "q": made.q.tolist(),
         "parameters": dict(zip(names, p.sigma.tolist(), strict=True)),
         "prediction_m": p.prediction,
+        "prediction_of_four_readings_m": p.with_readings(4),
         "random_poses": p.random_count,
         "random_prediction_m": p.random_prediction,
     }

@@ -86,7 +86,7 @@ def _axis_as_built(description: RobotDescription, name: str, drawn: Displacement
     changes: dict[str, Any] = {"gear": gear, "motor": motor, "friction": friction}
     if drawn is not None:
         stated = axis.deviation or JointDeviation()
-        changes["deviation"] = JointDeviation(**_sum(description, name, stated, drawn), scale=stated.scale)
+        changes["deviation"] = stated.model_copy(update=_sum(description, name, stated, drawn))
     return axis.model_copy(update=changes)
 
 

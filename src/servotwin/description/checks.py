@@ -318,12 +318,20 @@ def _check_deviations(robot: RobotDescription) -> None:
         if place in robot.axes and part is not None and part.deviation is not None:
             raise problem(f"there is an axis {quoted(place)} too; rename it", f"{place}.deviation")
     for name, axis in robot.axes.items():
+        if axis.deviation is not None and axis.deviation.harmonics:
+            _check_harmonics(name, axis)
         if axis.deviation is None or name in robot.joint_names:
             continue
         for field in ("offset", "scale"):
             if getattr(axis.deviation, field):
                 text = f"{quoted(name)} follows other joints; expected a rotation about z, which displaces it alone"
                 raise problem(text, f"axes.{name}.deviation.{field}")
+
+
+def _check_harmonics(name: str, axis: Axis) -> None:
+    """Harmonics come again in every turn of a gear's output."""
+    if axis.prismatic:
+        raise problem("a prismatic joint has no turns; expected scale", f"axes.{name}.deviation.harmonics")
 
 
 def _check_parents(robot: RobotDescription) -> None:

@@ -38,9 +38,9 @@ class DriveErrors:
 
 def drive_errors(description: RobotDescription, drive: DriveData) -> DriveErrors:
     """What the error sources of a robot's file say about one drive; nothing where they are not enabled."""
-    section = error_sources(description)
+    section, known = error_sources(description), known_waves(description, drive)
     if not section.enabled:
-        return DriveErrors()
+        return DriveErrors(gear=known)
     errors = section.axes.get(drive.owner, AxisErrors())
     phases = PhaseDraws(section.seed, section.trial, list(description.axes).index(drive.owner))
     encoder = [
@@ -51,10 +51,18 @@ def drive_errors(description: RobotDescription, drive: DriveData) -> DriveErrors
     return DriveErrors(
         encoder=tuple(encoder) if "eccentricity" not in section.off else (),
         noise=errors.encoder_noise if "noise" not in section.off else 0.0,
-        gear=tuple(gear) if "transmission_error" not in section.off else (),
+        gear=known + (tuple(gear) if "transmission_error" not in section.off else ()),
         hysteresis_stiffness=stiffness,
         hysteresis_limit=limit,
     )
+
+
+def known_waves(description: RobotDescription, drive: DriveData) -> tuple[Wave, ...]:
+    """Harmonics of a drive that the controller knows and corrects (``deviation``), counted at its motor."""
+    deviation, ratio = description.axes[drive.owner].deviation, drive.gear.ratio
+    if deviation is None or not ratio:
+        return ()
+    return tuple((o / ratio, ratio * a, phase or 0.0) for o, a, phase in deviation.harmonics or ())
 
 
 class PhaseDraws:

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from servotwin.description.error_parts import Harmonic, Harmonics
 from servotwin.description.fields import Choice, Measure, Part, Words, problem
 
 Vector = tuple[float, float, float]
@@ -54,6 +55,10 @@ class JointDeviation(Deviation):
     scale: Annotated[float, Measure("", minimum=-LARGE, maximum=LARGE)] = Field(
         default=0.0,
         description="relative error of the travel: the joint moves (1 + scale) times what is said",
+    )
+    harmonics: Annotated[tuple[Harmonic, ...] | None, Harmonics(Measure("rad", minimum=0.0))] = Field(
+        default=None,
+        description="error of encoder and gear per turn of the gear's output: the joint stands that much further",
     )
 
 

@@ -9,34 +9,17 @@ turn of its generator.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from servotwin.compiled.jit import helper
+from servotwin.compiled.waves import wave, wave_slope
+
+__all__ = ["angle_of_reading", "fill_waves", "slope_at", "wave", "wave_at", "wave_slope"]
 
 ROUNDS = 60  # of a fixed point that each round brings nearer by the slope of the error
 CLOSE = 1e-15  # rad
-
-
-@helper
-def wave(order: Any, amplitude: Any, phase: Any, count: int, angle: float) -> float:
-    """The error at an angle [rad]."""
-    total = 0.0
-    for i in range(count):
-        total += amplitude[i] * (math.sin(order[i] * angle + phase[i]) - math.sin(phase[i]))  # eq:harmonics
-    return total
-
-
-@helper
-def wave_slope(order: Any, amplitude: Any, phase: Any, count: int, angle: float) -> float:
-    """Change of the error per angle [-]."""
-    total = 0.0
-    for i in range(count):
-        total += amplitude[i] * order[i] * math.cos(order[i] * angle + phase[i])
-    return total
 
 
 def fill_waves(record: Any, name: str, harmonics: Iterable[tuple[float, float, float]]) -> None:

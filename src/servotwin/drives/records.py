@@ -48,7 +48,9 @@ NO_CONTACT = int(Contact.NONE)
 _REAL, _WHOLE = np.float64, np.int64
 
 
-MOST_WAVES = 12  # harmonics of one shaft: per turn of the motor and of the joint
+MOST_WAVES = (
+    18  # harmonics of one shaft: per turn of the motor, of the joint, and those that the controller knows
+)
 TABLE_POINTS = (
     34  # of a direction: two tables of 16 on one shaft, and one point more that carries their ends on
 )

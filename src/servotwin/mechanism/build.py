@@ -97,7 +97,7 @@ def build_mechanism(description: RobotDescription) -> Mechanism:
         phi_base=tree.phi_base + 0.0,
         family=description.kinematics or "",
     )
-    return with_deviations(nominal, _deviations(description))
+    return with_deviations(nominal, stated_deviations(description))
 
 
 def _tool_displacement(description: RobotDescription) -> Array:
@@ -107,7 +107,7 @@ def _tool_displacement(description: RobotDescription) -> Array:
     return displacement(np.array(stated.position), np.array(stated.rotation))
 
 
-def _deviations(description: RobotDescription) -> dict[str, Deviation]:
+def stated_deviations(description: RobotDescription) -> dict[str, Deviation]:
     """What the file says about deviations, by place."""
     stated: dict[str, Any] = {
         "base": description.base.deviation if description.base is not None else None,

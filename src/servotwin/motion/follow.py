@@ -32,6 +32,7 @@ FINEST = 4096  # intervals of a curve
 CLOSEST = (
     1e-6  # of the curve: where points this near to each other are on different branches, there is no path
 )
+TURNS = 1e-9  # rad per rad: a joint that turns the tool less does not turn it
 COMPILED = 6  # joints at most of an arm that compiled code follows
 Rates = tuple[Array, Array, Array]  # q', q'' and the smallest singular value
 
@@ -41,7 +42,8 @@ class Tracker:
     """Inverse kinematics along curves for one robot and one tool.
 
     ``X_tool`` (4, 4): pose of the tool point in the robot's tool frame. Robots with up to three joints
-    follow the point only (``oriented`` False): their orientation follows from it.
+    follow the point only (``oriented`` False): their orientation follows from it. Those with four or five joints that
+    deviate from their drawing follow the point and the turns that the drawing can make (``attained_turns``).
     """
 
     robot: Robot
@@ -52,7 +54,8 @@ class Tracker:
     def weights(self) -> Array:
         """Of the six rows of the pose error (6,): lengths in sizes of the arm."""
         size = arm_size(self.robot)
-        return np.array([1.0 / size] * 3 + [1.0 if self.oriented else 0.0] * 3)
+        turns = attained_turns(self.robot) if self.oriented else np.zeros(3)
+        return np.array([1.0 / size] * 3 + turns.tolist())
 
     @property
     def plain(self) -> bool:
@@ -151,6 +154,27 @@ class Tracker:
 def arm_size(robot: Robot) -> float:
     """A length [m] that counts like one radian: from the base to the tool at home, at least 0.1 m."""
     return max(0.1, float(np.linalg.norm(robot.fkine(robot.q_home)[:3, 3])))
+
+
+@lru_cache(maxsize=16)
+def attained_turns(robot: Robot) -> Array:
+    """Which turns about the axes of the base a path prescribes (3,), 1 or 0.
+
+    All of them, but of an arm as built with fewer than six joints: about axes about which its drawing never turns the
+    tool, as the x and y of an arm that keeps its tool upright, the tool stands as the deviations leave it.
+    """
+    nominal = robot.mechanism.nominal
+    if nominal is None or robot.n >= 6:
+        return np.ones(3)
+    drawn, rng = robot.with_deviations({}), np.random.default_rng(0)
+    places = [drawn.q_home, *(drawn.q_home + rng.uniform(-0.2, 0.2, drawn.n) for _ in range(4))]
+    turns = []
+    for q in places:
+        try:
+            turns.append(np.abs(drawn.jacob0(q)[3:]).max(axis=1))
+        except KinematicsError:  # beyond the reach of a closed chain
+            continue
+    return np.where(np.max(turns, axis=0) > TURNS, 1.0, 0.0)
 
 
 @lru_cache(maxsize=16)

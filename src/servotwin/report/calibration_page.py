@@ -140,7 +140,7 @@ def sigma_figure(found: Calibration) -> Any:
     figure = go.Figure(
         go.Scatter(x=value, y=names, mode="markers", error_x={"type": "data", "array": sigma}, name="value")
     )
-    figure.update_xaxes(title="value over 1 mm, 1 mrad, 100 ppm or 1 mrad under the robot's weight")
+    figure.update_xaxes(title="value over what is usual")
     figure.update_yaxes(autorange="reversed")
     figure.update_layout(
         template="plotly_white",

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from servotwin.description.display import DEG, MM
 from servotwin.description.file_write import atomic_write_text
 from servotwin.description.schema import RobotDescription
 from servotwin.design.calibration.calibrate import (
     HELD_OUT,
     Calibration,
     calibrated_from,
+    check_seed,
     model_of,
     robot_and_description,
     summary,
@@ -117,7 +119,7 @@ class DrawnPlan:
             f"{name}_{'deg' if unit == 'rad' else 'mm'}"
             for name, unit in zip(robot.joint_names, robot.joint_units, strict=True)
         ]
-        factor = np.array([np.degrees(1.0) if unit == "rad" else 1e3 for unit in robot.joint_units])
+        factor = np.array([DEG if unit == "rad" else MM for unit in robot.joint_units])
         rows = [",".join(f"{v:.6f}" for v in row * factor) for row in self.q]
         return "\n".join([",".join(names), *rows]) + "\n"
 
@@ -150,11 +152,12 @@ def plan_calibration(
     """
     if count < 1:
         raise InputError(f"{count} poses; expected at least 1", field="--plan")
-    _, arm = robot_and_description(robot, changes)
+    check_seed(seed)
+    description, arm = robot_and_description(robot, changes)
     arm = arm.with_deviations({})
     if payload is not None:
         arm = arm.with_payload(payload)
-    model = model_of(arm, Measured(np.zeros((0, arm.n)), np.zeros((0, 3))), parameters)
+    model = model_of(arm, Measured(np.zeros((0, arm.n)), np.zeros((0, 3))), parameters, description)
     setup, device = default_station(model), noise or Tracker()
     plan = plan_poses(
         model,

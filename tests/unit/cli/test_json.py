@@ -50,6 +50,7 @@ CALLS = {
     "linetest": ["linetest", "palletizer-4", "--speed", "1 m/s", "--acc", "4 m/s^2"],
     "statics": ["statics", "gsis-scara", "--q", JOINTS],
     "workspace": ["workspace", "gsis-scara"],
+    "calibrate": ["calibrate", "gsis-scara", "--plan", "8"],
     "optimise": ["optimise", "gsis-scara", "--to", JOINTS],
     "jog": ["jog", "gsis-scara", "--joint", "A", "--by", "5 deg"],
     "simulate": ["simulate", "--list"],

@@ -225,3 +225,21 @@ def test_model_laws_of_a_closed_chain_compute_its_inverse_dynamics(folder: Path,
         assert np.abs(reference - q).max() < 1e-3  # what dry friction leaves
     result = st.simulate(place, changes)
     assert result.summary["tip_error_max_m"] < 1e-3  # without them, 25 ms behind
+
+
+def test_harmonics_that_the_file_states_are_corrected_and_others_displace_the_joint(folder: Path) -> None:
+    """Amplitude (sin(phi + phase) - sin(phase)) is what a joint leads by if its controller does not know it."""
+    pose = (30.0, 60.0, -40.0)
+    place = scenario(folder, (pose, (31.0, 60.0, -40.0), 0.2))
+    waves = "{harmonics: [[1, 1 mrad, 20 deg], [2, 0.5 mrad, -70 deg]]}"
+    phi = np.radians(30.0)
+    led = 1e-3 * (np.sin(phi + np.radians(20.0)) - np.sin(np.radians(20.0))) + 0.5e-3 * (
+        np.sin(2.0 * phi - np.radians(70.0)) + np.sin(np.radians(70.0))
+    )
+    known = st.simulate(place, {"set.axes.th1.deviation": waves}).log
+    unknown = st.simulate(place, {"plant.set.axes.th1.deviation": waves}).log
+    assert unknown.q[0, 0] - phi == pytest.approx(led, abs=1e-7)
+    assert abs(known.q[0, 0] - phi) < 1e-7
+    # at the end of the run the loops still settle, in the same way as without harmonics
+    plain = st.simulate(place).log
+    assert abs(known.q[-1, 0] - plain.q[-1, 0]) < 5e-6

@@ -11,6 +11,7 @@ import math
 from typing import Any
 
 from servotwin.compiled.jit import helper
+from servotwin.compiled.waves import wave, wave_slope
 from servotwin.control.servo.integrator import integrated
 from servotwin.control.servo.records import Saturation
 from servotwin.control.tuning.gains import GAIN_SHIFT
@@ -24,6 +25,29 @@ def interpolate(axis: Any, part: float) -> None:
     axis.counts_ref = axis.from_counts + (axis.to_counts - axis.from_counts) * part
     axis.w_path = axis.from_speed + (axis.to_speed - axis.from_speed) * part
     axis.a_path = axis.from_acceleration + (axis.to_acceleration - axis.from_acceleration) * part
+
+
+@helper
+def correct_reading(axis: Any) -> None:
+    r"""Where the encoder must stand for the joint to be at the reference, by the harmonics that are known.
+
+    .. math:: \theta_d \to \theta_d - e(\theta_d - e(\theta_d)), \qquad
+              \omega_d \to (1 - e'(\theta_d))\,\omega_d                             (eq:corrected-reading)
+
+    Two rounds of the fixed point leave the error times the square of its slope.
+    """
+    if axis.known_waves == 0:
+        return
+    order, amplitude, phase, count = (
+        axis.known_order,
+        axis.known_amplitude,
+        axis.known_phase,
+        axis.known_waves,
+    )
+    theta = axis.counts_ref / axis.counts_per_rad
+    first = wave(order, amplitude, phase, count, theta)
+    axis.counts_ref -= wave(order, amplitude, phase, count, theta - first) * axis.counts_per_rad
+    axis.w_path *= 1.0 - wave_slope(order, amplitude, phase, count, theta)  # eq:corrected-reading
 
 
 @helper

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from servotwin.control.servo.ports import MAX_AXES
+from servotwin.description.error_parts import MOST_HARMONICS
 from servotwin.description.vibration_parts import MOST_FILTERS
 
 
@@ -125,6 +126,9 @@ AXIS = np.dtype(
     + [("stroke_from", _REAL), ("stroke_step", _REAL), ("K_stroke", _REAL, (POSITIONS,))]
     # filters of the torque command (eq:sampled-filter): b0 b1 b2 a1 a2 of each, and what each remembers
     + [("filter_taps", _REAL, (MOST_FILTERS, 5)), ("filter_memory", _REAL, (MOST_FILTERS, 2))]
+    # harmonics of encoder and gear that are known (eq:corrected-reading), at the motor
+    + [("known_waves", _WHOLE)]
+    + [(f"known_{part}", _REAL, (MOST_HARMONICS,)) for part in ("order", "amplitude", "phase")]
 )
 
 # What all axes of a robot share: periods [s], shares of the model, and where model and law of the user stand.

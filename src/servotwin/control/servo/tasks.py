@@ -16,7 +16,7 @@ import numpy as np
 from servotwin.compiled.jit import callback, helper, kernel, part
 from servotwin.compiled.native_calls import call_law, call_wholes, records_at, table_at
 from servotwin.compiled.numeric import quantise, uniform
-from servotwin.control.servo.axis_controller import interpolate, position_loop
+from servotwin.control.servo.axis_controller import correct_reading, interpolate, position_loop
 from servotwin.control.servo.model_based import computed_torque, feed_forward, turn_ahead
 from servotwin.control.servo.ports import DRIVE_COMMAND, Sample
 from servotwin.control.servo.ports import FEEDBACK as FEEDBACK_PORT
@@ -189,6 +189,7 @@ def axis_controller(servo: Any, axes: Any, inverse: Any, feedback: Any, now: int
     for j in range(axes.shape[0]):
         axis = axes[j]
         interpolate(axis, share)
+        correct_reading(axis)
         axis.count = feedback.count[j]
     if servo.twists:
         turn_ahead(servo, axes, inverse)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,10 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from servotwin.description.display import MM
+from servotwin.description.drive_data import drives_of
+from servotwin.description.nodes import quoted
 from servotwin.description.schema import RobotDescription
 from servotwin.design.calibration.identify import Dependent, Estimate, estimate, identified
 from servotwin.design.calibration.measured_file import read_measured_poses
-from servotwin.design.calibration.model import CalibrationModel
+from servotwin.design.calibration.model import JOINT_ERRORS, CalibrationModel
 from servotwin.design.calibration.noise import Noise
 from servotwin.design.calibration.observation import Measured, Setup, residuals, start
 from servotwin.design.calibration.parameters import DEFAULT, LENGTH, Kind, parameters_of
@@ -30,6 +32,7 @@ STRUCTURE = 120  # random positions at which it is seen what measurements of thi
 UNKNOWN = 0.2  # m, rad: a parameter with a larger standard deviation is not known at all
 FAR = 0.05  # of the robot's size: residuals beyond are no deviations
 IK_STEPS = 25
+STIFF = 0.01  # of a compliance that is usual: one below is none
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,7 @@ class Calibration:
         """The parameters that were estimated."""
         e = self.estimate
         return tuple(
-            Found(p.name, float(e.theta[k]), float(s), p.unit, p.typical)
+            Found(p.name, self.model.value(e.theta, k), float(s), p.unit, p.typical)
             for k, s in zip(e.chosen, e.sigma, strict=True)
             for p in [self.model.parameters[k]]
         )
@@ -128,7 +131,7 @@ class Calibration:
         goal = np.asarray(T, dtype=np.float64)
         q = self.calibrated.ikine(goal, q0=q0)
         extra = [k for k, p in enumerate(self.model.parameters) if p.kind in JOINT_ERRORS]
-        if not np.any(self.estimate.theta[extra]):
+        if not np.any(self.estimate.theta[extra]) and not self.model.compliance:
             return q
         from servotwin.dynamics.ik.deviated import place_first
 
@@ -142,9 +145,6 @@ class Calibration:
         if left > 1e-9:
             raise UnreachableError(f"{self.robot.name}: the search ends {left:.3g} m away from the pose")
         return q
-
-
-JOINT_ERRORS = (Kind.COMPLIANCE, Kind.SINE, Kind.COSINE)
 
 
 def calibrated_from(
@@ -164,29 +164,33 @@ def calibrated_from(
 ) -> Calibration:
     """See ``servotwin.calibrate``."""
     advance = progress or (lambda part: None)
+    check_seed(seed)
     description, arm = robot_and_description(robot, changes)
     if payload is not None:
         arm = arm.with_payload(payload)
     data = measured if isinstance(measured, Measured) else read_measured_poses(measured, arm, base=base)
     noise = noise or Noise()
     arm = arm.with_deviations({})  # what the file states is found anew
-    model = model_of(arm, data, parameters)
+    model = model_of(arm, data, parameters, description)
     check_measured(model, data)
     advance(0.1)
     units = np.random.default_rng(seed).permutation(data.units)
     test: Measured | None
     if validate is not None:
         test = validate if isinstance(validate, Measured) else read_measured_poses(validate, arm, base=base)
+        test = _seen_alike(data, test)
         check_measured(model, test)
         train, left = data, np.arange(test.units)
     else:
         count = _held(data.units, held_out)
         left, kept = np.sort(units[:count]), np.sort(units[count:])
         train, test = data.part(kept), data.part(left) if count else None
+    _check_bars(train)
     chosen, dependent = _told(model, train, noise, prior)
     advance(0.3)
     spread = np.array([p.typical for p in model.parameters]) if prior else None
     e = estimate(model, train, noise, chosen, prior=spread, progress=lambda part: advance(0.3 + 0.5 * part))
+    e, stiff = _without_negative(model, train, noise, spread, e)
     if not prior:
         _require_known(model, train, e)
     zero = np.zeros(len(model.parameters))
@@ -198,10 +202,16 @@ def calibrated_from(
             model, test, noise, e, fitted_setup=e.setup, before=setup, train=train
         )
     advance(0.95)
-    notes = _notes(model, e, dependent, noise)
+    notes = _notes(model, e, dependent, noise, stiff)
     return Calibration(
         description, model, data, noise, e, dependent, fitted, other, left, ratio, predicted, prior, notes
     )
+
+
+def check_seed(seed: int) -> None:
+    """Random numbers have seeds from zero on."""
+    if seed < 0:
+        raise InputError(f"{seed} is not accepted; expected a whole number from 0 on", field="--seed")
 
 
 def robot_and_description(
@@ -219,12 +229,58 @@ def robot_and_description(
     return description, robot_of(description)
 
 
-def model_of(robot: Robot, measured: Measured, families: Sequence[str]) -> CalibrationModel:
-    """The robot with all parameters of the families."""
+def model_of(
+    robot: Robot, measured: Measured, families: Sequence[str], description: RobotDescription | None = None
+) -> CalibrationModel:
+    """The robot with all parameters of the families, on the gears that its file states."""
     own = measured.base and measured.position is not None
     load = max(float(np.abs(robot.gravload(robot.q_home)).max(initial=0.0)), 1.0)
     found = parameters_of(robot.mechanism, families, load / LENGTH, base=own)
-    return CalibrationModel(robot, tuple(found))
+    return CalibrationModel(robot, tuple(found), stated_compliance(description, robot.n))
+
+
+def stated_compliance(description: RobotDescription | None, n: int) -> tuple[float, ...]:
+    """Compliances (n,) of the gears of a file, in the order of ``Actuators``; nothing where all are stiff."""
+    if description is None:
+        return ()
+    drives = drives_of(description)
+    owners = [drive.owner for drive in drives] if len(drives) == n else list(description.joint_names)
+    gears = [description.axes[name].gear for name in owners]
+    found = tuple(1.0 / gear.stiffness if gear and gear.stiffness else 0.0 for gear in gears)
+    return found if any(found) else ()
+
+
+def _seen_alike(measured: Measured, other: Measured) -> Measured:
+    """Other measurements with the fixed points of the first ones; complain where those cannot predict them."""
+    if other.words != measured.words:
+        raise InputError(
+            f"has {other.words}; expected {measured.words}, as the poses that are fitted",
+            file=other.file or None,
+            field="--validate",
+        )
+    if other.bar is None or not other.bars:
+        return other
+    for name in other.bars:
+        if name not in measured.bars:
+            raise InputError(
+                f"fixed point {quoted(name)} is not known from the poses that are fitted; expected one of "
+                f"{', '.join(measured.bars)}", file=other.file or None, field="--validate",
+            )  # fmt: skip
+    number = np.array([measured.bars.index(name) for name in other.bars])
+    return replace(other, bar=number[other.bar], bars=measured.bars)
+
+
+def _check_bars(measured: Measured) -> None:
+    """Complain about fixed points with fewer distances than their place has coordinates."""
+    if measured.bar is None:
+        return
+    counts = np.bincount(measured.bar, minlength=len(measured.bars))
+    for b in np.flatnonzero(counts < 4):
+        name = quoted(measured.bars[b]) if measured.bars else f"{b + 1}"
+        raise InputError(
+            f"fixed point {name} has {counts[b]} distances beside those held out; expected at least 4, since its own "
+            "place is unknown", file=measured.file or None,
+        )  # fmt: skip
 
 
 def _held(units: int, part: float) -> int:
@@ -266,7 +322,8 @@ def check_measured(model: CalibrationModel, measured: Measured) -> None:
     if ratio > 30.0 or ratio < 1.0 / 30.0:
         raise InputError(
             f"the {measured.words} are {ratio:.3g} times as large as the robot makes them (median residual "
-            f"{MM * float(np.median(miss)):.3g} mm); wrong units: expected mm under names in _mm, m under _m",
+            f"{MM * float(np.median(miss)):.3g} mm); wrong units: expected mm under names in _mm, m under _m, and "
+            "joints in the units of their names too",
             file=measured.file or None,
         )
     middle = float(np.median(miss))
@@ -341,6 +398,27 @@ def _structure(
     return identified(D, typical, D.shape[1] - len(typical)).chosen
 
 
+def _without_negative(
+    model: CalibrationModel, measured: Measured, noise: Noise, spread: Array | None, e: Estimate
+) -> tuple[Estimate, list[str]]:
+    """The estimate again without gears whose compliance came out negative, or as good as none, and their names.
+
+    One after the other, the most negative first: they depend on each other.
+    """
+    stiff: list[str] = []
+    while True:
+        soft = [
+            (model.value(e.theta, k) / model.parameters[k].typical, k)
+            for k in e.chosen
+            if model.parameters[k].kind is Kind.COMPLIANCE
+        ]
+        least, worst = min(soft, default=(np.inf, -1))
+        if least > STIFF:
+            return e, stiff
+        stiff.append(model.parameters[worst].name)
+        e = estimate(model, measured, noise, tuple(k for k in e.chosen if k != worst), prior=spread)
+
+
 def _require_known(model: CalibrationModel, measured: Measured, e: Estimate) -> None:
     unit = [model.parameters[k] for k in e.chosen]
     weak = [p.name for p, s in zip(unit, e.sigma, strict=True) if s > UNKNOWN * p.typical / LENGTH]
@@ -398,9 +476,13 @@ def _validated(
 
 
 def _notes(
-    model: CalibrationModel, e: Estimate, dependent: Sequence[Dependent], noise: Noise
+    model: CalibrationModel, e: Estimate, dependent: Sequence[Dependent], noise: Noise, stiff: Sequence[str]
 ) -> tuple[str, ...]:
     notes = []
+    if stiff:
+        notes.append(
+            f"no compliance as far as these poses tell, taken as the file has it: {', '.join(stiff)}"
+        )
     weak = [
         model.parameters[k].name
         for k, s in zip(e.chosen, e.sigma, strict=True)

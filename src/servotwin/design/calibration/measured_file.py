@@ -171,4 +171,4 @@ def _distances(
         return Measured(q, distance=distance[pair[:, 0]], pair=pair, file=table.file, lines=lines)
     names = list(dict.fromkeys(labels.get("bar", ["1"] * len(q))))
     bar = np.array([names.index(label) for label in labels.get("bar", ["1"] * len(q))])
-    return Measured(q, distance=distance, bar=bar, file=table.file, lines=lines)
+    return Measured(q, distance=distance, bar=bar, file=table.file, lines=lines, bars=tuple(names))

@@ -30,6 +30,7 @@ from servotwin.mechanism.model import BASE, Array
 from servotwin.robot.robot import Robot
 
 GEOMETRIC = (Kind.POSITION, Kind.ROTATION)
+JOINT_ERRORS = (Kind.COMPLIANCE, Kind.SINE, Kind.COSINE)
 Screws = tuple[Array, Array, Array]
 
 
@@ -39,6 +40,7 @@ class CalibrationModel:
 
     robot: Robot  # as drawn, with the load that its gears carry
     parameters: tuple[Parameter, ...]
+    compliance: tuple[float, ...] = ()  # of the gears that its file states; parameters add to it
 
     @cached_property
     def actuators(self) -> Actuators:
@@ -60,6 +62,12 @@ class CalibrationModel:
                 found.setdefault(p.place, {})[p.kind.value] = float(value)
         return found
 
+    def value(self, theta: Array, k: int) -> float:
+        """The parameter k as a number of its own: a compliance with what the file states of it."""
+        p = self.parameters[k]
+        stated = self.compliance[p.index] if p.kind is Kind.COMPLIANCE and self.compliance else 0.0
+        return float(theta[k]) + stated
+
     def joint_errors(self, q: Array) -> Array:
         """What one unit of every parameter adds to q: (K, n, P), zero for placements (eq:calibration-joint)."""
         phi = q @ self.actuators.A.T
@@ -79,6 +87,28 @@ class CalibrationModel:
                 out[:, :, k] = wave * self.actuators.A_inv[:, p.index]
         return out
 
+    def _joints(self, theta: Array, q: Array) -> tuple[Array, Array]:
+        """Where the joints stand (K, n) when q is commanded, and its derivatives (K, n, P) (eq:calibration-joint)."""
+        rates = self.joint_errors(q)
+        extra = [k for k, p in enumerate(self.parameters) if p.kind in JOINT_ERRORS]
+        scales = [k for k, p in enumerate(self.parameters) if p.kind is Kind.SCALE]
+        scale = np.zeros(q.shape[1])
+        scale[[self.parameters[k].index for k in scales]] = theta[scales]
+        # what gears and encoders add; the joint moves 1 + s times that
+        stated = self._stated_twist(q)
+        drives = rates[..., extra] @ theta[extra] + stated
+        moved = q + rates @ theta + stated + scale * drives
+        rates[..., extra] *= (1.0 + scale)[:, None]
+        for k in scales:
+            rates[:, self.parameters[k].index, k] += drives[:, self.parameters[k].index]
+        return moved, rates
+
+    def _stated_twist(self, q: Array) -> Array:
+        """What the compliance that the file states adds to q (K, n)."""
+        if not any(self.compliance):
+            return np.zeros_like(q)
+        return np.asarray(-(self._load(q) * np.array(self.compliance)) @ self.actuators.A_inv.T)
+
     def _load(self, q: Array) -> Array:
         """Torque of gravity at the gear outputs (K, n)."""
         return np.asarray(self.robot.gravload(q) @ self.actuators.A_inv)
@@ -91,7 +121,7 @@ class CalibrationModel:
         """Poses (K, 4, 4), and how each parameter moves the tool (K, 6, P): shift, then turn, in base axes."""
         at = self._evaluated(theta, q)
         J_q = at.independent()
-        J = np.einsum("kin,knp->kip", J_q, self.joint_errors(q))
+        J = np.einsum("kin,knp->kip", J_q, self._joints(theta, q)[1])
         chosen = [k for k, p in enumerate(self.parameters) if p.kind in GEOMETRIC]
         if chosen:
             J[:, :, chosen] += at.displacing(*self._screws(theta, at, chosen))
@@ -104,7 +134,7 @@ class CalibrationModel:
             for place, fields in self.deviations(theta).items()
         }
         built = displaced(mechanism, geometry)
-        moved = q + self.joint_errors(q) @ theta
+        moved = self._joints(theta, q)[0]
         x = moved
         if mechanism.loops:
             equations = LoopEquations(mechanism, built, self.rows)

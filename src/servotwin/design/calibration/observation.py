@@ -37,6 +37,7 @@ class Measured:
     file: str = ""
     lines: tuple[int, ...] = ()
     base: bool = False  # told in the robot's base frame: no station is unknown
+    bars: tuple[str, ...] = ()  # names of the fixed points, as ``bar`` numbers them
 
     @property
     def units(self) -> int:
@@ -105,7 +106,7 @@ def start(measured: Measured, T: Array) -> Setup:
     if measured.pair is not None or measured.distance is None or measured.bar is None:
         return Setup(np.eye(4), none)
     centres = []
-    for b in range(int(measured.bar.max()) + 1):
+    for b in range(max(int(measured.bar.max()) + 1, len(measured.bars))):
         own = measured.bar == b
         # |p|^2 - d^2 = 2 p . c - |c|^2 is linear in c and |c|^2
         A = np.hstack([2.0 * p[own], -np.ones((int(own.sum()), 1))])

@@ -2,8 +2,8 @@ r"""What calibration may find: parameters by name, with units and the sizes that
 
 Deviations of placements (eq:deviation), and what an encoder says against where its joint stands,
 
-.. math:: \delta q = o + s\,q + A^{-1} \Bigl( \sum_{k=1}^2 a_k \sin k\varphi + b_k (\cos k\varphi - 1) \Bigr)
-          - A^{-1} C A^{-T} \tau_g(q), \qquad \varphi = A q                            (eq:calibration-joint)
+.. math:: \delta q = o + s\,q + (1 + s)\,A^{-1} \Bigl( \sum_{k=1}^2 a_k \sin k\varphi + b_k (\cos k\varphi - 1)
+          - C A^{-T} \tau_g(q) \Bigr), \qquad \varphi = A q                            (eq:calibration-joint)
 
 with the turn :math:`\varphi` of the gear outputs, eccentricity (first and second harmonic) a, b and compliance C of the
 actuators. An eccentricity is zero at zero: its constant part is the offset.

@@ -13,7 +13,7 @@ From there they may be exchanged further for the least variance of the tool's pl
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -28,6 +28,7 @@ from servotwin.mechanism.model import Array
 from servotwin.robot.robot import Robot
 
 CANDIDATES = 1000
+MOST = 2000  # poses of a plan
 ROUNDS = 30
 GAIN = 1e-6  # of log det: exchanges that gain less end the search
 REGULAR = 0.02  # least measure of singularity of a closed chain that is measured
@@ -44,20 +45,26 @@ class PosePlan:
     prediction: (
         float  # root mean square over the candidates of the standard deviation of the tool's place [m]
     )
-    random_prediction: float  # the same of as many random poses, four times as many
+    random_prediction: float  # the same of four times as many random poses
     random_count: int
+
+    def with_readings(self, readings: int) -> float:
+        """The prediction [m] where every pose is read so many times and the mean is taken (white noise)."""
+        return self.prediction / float(np.sqrt(readings))
 
 
 def blocks(
     model: CalibrationModel, q: Array, noise: Noise, setup: Setup, *, orientation: bool
 ) -> tuple[Array, Array]:
-    """White derivatives (K, m, U + P) of poses that would be measured at q, and plain ones (K, 3, P) of the place."""
+    """White derivatives (K, m, U + P) of poses measured at q, and of the place in metres (K, 3, U + P)."""
     theta = np.zeros(len(model.parameters))
     T, J = model.jacobian(theta, q)
     seen = setup.station @ T
     measured = Measured(q, seen[:, :3, 3], seen[:, :3, :3] if orientation else None)
     _, D = residuals(measured, noise, setup, T, J)
-    plain = setup.station[:3, :3] @ J[:, :3]
+    # the place of the tool as the device tells it: what the station absorbs of a parameter is no error
+    _, plain = residuals(replace(measured, rotation=None), Noise(position=1.0), setup, T, J)
+    plain = plain.reshape(len(q), 3, -1)
     return D.reshape(len(q), -1, D.shape[1]), plain
 
 
@@ -75,7 +82,13 @@ def plan_poses(
 ) -> PosePlan:
     """``count`` poses within the limits of the robot out of random candidates, by exchange (eq:d-optimal)."""
     rng = np.random.default_rng(seed)
-    q = random_positions(model.robot, rng, CANDIDATES) if candidates is None else candidates
+    q = (
+        random_positions(model.robot, rng, max(CANDIDATES, 2 * min(count, MOST)))
+        if candidates is None
+        else candidates
+    )
+    if count > min(len(q), MOST):
+        raise InputError(f"{count} poses; expected at most {min(len(q), MOST)}", field="--plan")
     D, plain = blocks(model, q, noise, setup, orientation=orientation)
     typical = np.array([p.typical for p in model.parameters])
     told = identified(D.reshape(-1, D.shape[2]), typical, 6)
@@ -90,12 +103,10 @@ def plan_poses(
     scale = np.sqrt(np.einsum("kij,kij->j", D, D) / len(D))
     A = D / scale
     chosen = _exchange(A, count, progress)
-    G = plain[:, :, list(told.chosen)]
+    G = plain[:, :, columns]
     if criterion == "prediction":
-        weight = np.zeros((A.shape[2], A.shape[2]))
-        scaled = G / scale[6:]
-        weight[6:, 6:] = np.einsum("kij,kil->jl", scaled, scaled) / len(G)
-        chosen = _refined(A, weight, chosen)
+        scaled = (G / scale).reshape(-1, len(scale))
+        chosen = _refined(A, scaled.T @ scaled / len(G), chosen)
     information = np.einsum("kij,kil->jl", A[chosen], A[chosen])
     cov = np.linalg.inv(information) / np.outer(scale, scale)
     random = np.sort(rng.permutation(len(q))[: 4 * count])
@@ -104,8 +115,8 @@ def plan_poses(
         q[chosen],
         told,
         np.sqrt(np.diag(cov)[6:]),
-        _spread(G, cov[6:, 6:]),
-        _spread(G, other[6:, 6:]),
+        _spread(G, cov),
+        _spread(G, other),
         len(random),
     )
 

@@ -27,10 +27,12 @@ from servotwin.control.tuning.valve import ValveModel, slow_part
 from servotwin.description.checks import motor_names
 from servotwin.description.controller_parts import Controller
 from servotwin.description.drive_data import DriveData
+from servotwin.description.drive_errors import known_waves
 from servotwin.description.hydraulic_data import valve_data
 from servotwin.description.motors import current_limit, required_counts, required_drives
 from servotwin.description.problems import refuse
 from servotwin.description.schema import RobotDescription
+from servotwin.drives.harmonics import fill_waves
 from servotwin.drives.kind import ActuatorKind
 from servotwin.kernels.kernel_store import entry
 from servotwin.mechanism.model import Array
@@ -70,6 +72,7 @@ def axis_records(description: RobotDescription, robot: Robot, q: Array) -> Any:
         axis["K_i"], axis["K_ii"] = gains.current_proportional, gains.current_integral
         axis["K_hat"], axis["f_hat"], axis["J_hat"] = model.torque_constant, model.friction, model.J
         axis["k_hat"], axis["J_rotor_hat"] = drive.gear.stiffness or 0.0, drive.rotor_inertia
+        fill_waves(axis, "known", known_waves(description, drive))
         fill_filters(axis, speed_filters(control, drive.name))
         axis["share_velocity"] = control.feedforward.velocity
         axis["share_acceleration"] = control.feedforward.acceleration

@@ -21,6 +21,7 @@ from servotwin.simulation.plant.start_control import (
     Currents,
     believed_twist,
     holding_error,
+    known_errors,
     set_controller,
     set_references,
 )
@@ -82,7 +83,11 @@ def begin(machine: Machine, plant: Robot, model: Robot, start: Start) -> Started
     scale = believed / true  # a controller that believes in more counts turns its motors further
     qd = _true_speeds(machine.N, N_hat, scale, qd_hat)
     arm = Arm(plant, machine.motors, machine.stops, machine.N, q, qd)
-    theta_ref = (N_hat @ q + believed_twist(machine, model, q, N_hat @ qd_hat)) * scale
+    theta_hat = N_hat @ q
+    if not start.wound:  # the motors stand where the controller wants them
+        twist = believed_twist(machine, model, q, N_hat @ qd_hat)
+        theta_hat = theta_hat - known_errors(machine.axes, theta_hat) + twist
+    theta_ref = theta_hat * scale
     set_references(machine, model, q, N_hat @ qd_hat)
     error, settled = np.zeros(len(true)), True
     for _ in range(ROUNDS):

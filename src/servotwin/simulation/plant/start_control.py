@@ -21,6 +21,7 @@ import numpy as np
 from servotwin.control.servo.records import Law, Level
 from servotwin.control.servo.valve_loop import OVER_NULL, head_factor
 from servotwin.control.tuning.gains import FULL_SCALE, GAIN_ONE, GAIN_SHIFT
+from servotwin.drives.harmonics import wave_at
 from servotwin.drives.kind import Feed
 from servotwin.mechanism.model import Array
 from servotwin.robot.robot import Robot
@@ -204,12 +205,22 @@ def set_references(machine: Machine, model: Robot, q: Array, w: Array) -> None:
     counts = np.floor(machine_speeds(model, q) * axes["counts_per_rad"] + 0.5)
     for name in ("counts_ref", "from_counts", "to_counts"):
         axes[name] = counts
+    axes["counts_ref"] -= known_errors(axes, counts / axes["counts_per_rad"]) * axes["counts_per_rad"]
     axes["twist"] = axes["twist_before"] = believed_twist(machine, model, q, w)
     axes["counts_ref"] += axes["twist"] * axes["counts_per_rad"]
     for name in ("w_path", "from_speed", "to_speed"):
         axes[name] = w
     for name in ("a_path", "from_acceleration", "to_acceleration"):
         axes[name] = 0.0
+
+
+def known_errors(axes: Any, theta: Array) -> Array:
+    """Angles (m,) by which encoders stand short of references ``theta`` (m,) (eq:corrected-reading)."""
+    pairs = list(zip(axes, theta, strict=True))
+    first = [wave_at(axis, "known", float(angle)) for axis, angle in pairs]
+    return np.array(
+        [wave_at(axis, "known", float(angle) - e) for (axis, angle), e in zip(pairs, first, strict=True)]
+    )
 
 
 def believed_twist(machine: Machine, model: Robot, q: Array, w: Array) -> Array:

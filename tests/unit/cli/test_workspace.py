@@ -11,7 +11,6 @@ import pytest
 import servotwin as st
 from servotwin.cli.main import main
 
-
 OFFSET = """format: servotwin/1
 name: offset
 axes:

@@ -102,7 +102,7 @@ def test_duties_that_are_none_are_refused():
     with pytest.raises(InputError, match="times that rise"):
         duty_of_arrays([1.0, 0.0], np.zeros((2, 1)), np.zeros((2, 1)), np.zeros((2, 1)))
     for rest in (-1.0, np.nan, np.inf):
-        with pytest.raises(InputError, match="rest: .* s; expected zero or more"):
+        with pytest.raises(InputError, match=r"rest: .* s; expected zero or more"):
             duty_of_arrays([0.0, 1.0], np.zeros((2, 1)), np.zeros((2, 1)), np.zeros((2, 1)), rest=rest)
 
 

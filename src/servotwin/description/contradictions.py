@@ -14,8 +14,10 @@ from servotwin.description.friction_curve import rest_torques
 from servotwin.description.nodes import Origin, one_line
 from servotwin.description.problems import find
 from servotwin.description.schema import Axis, Motor, RobotDescription
+from servotwin.description.sheets.cross_checks import SPEED as SHEET_SPEED
 from servotwin.description.sheets.cross_checks import motor_contradictions
 from servotwin.description.sheets.gear_checks import gear_contradictions
+from servotwin.description.sheets.motor_sheet import motor_sheet
 from servotwin.drives.kind import PHASE
 from servotwin.drives.table import kind_named
 from servotwin.errors import located
@@ -25,6 +27,7 @@ OUTPUT = 0.10  # data sheets round speed, torque and power
 RATED = 0.20  # friction and iron losses take current and voltage too, and data sheets round
 PEAK = 0.05  # the same for a torque and the current that makes it
 SPEED = 0.01  # the same for the speeds of a joint and its motor
+NO_LOAD = SHEET_SPEED  # the same for a speed and the bus that its back-EMF takes
 
 
 def contradictions(description: RobotDescription) -> Iterator[str]:
@@ -48,7 +51,7 @@ def _found(description: RobotDescription) -> Iterator[tuple[str, str]]:
     yield from _of_gears(description)
     yield from _of_speeds(description)
     yield from _of_gear_speeds(description)
-    yield from _of_sheet_buses(description)
+    yield from _of_motor_buses(description)
     yield from _of_power(description)
     yield from _of_hydraulics(description)
     load = description.payload
@@ -270,17 +273,43 @@ def _of_gear_speeds(description: RobotDescription) -> Iterator[tuple[str, str]]:
             )
 
 
-def _of_sheet_buses(description: RobotDescription) -> Iterator[tuple[str, str]]:
-    """Data sheets of motors whose speeds and curves are stated for another bus than the robot has."""
+def _of_motor_buses(description: RobotDescription) -> Iterator[tuple[str, str]]:
+    """Motors whose speeds and curves are stated for another bus than the robot has, or need a higher one."""
     there = description.power.bus_voltage if description.power is not None else None
     for name, axis in description.axes.items():
-        sheet = axis.motor.datasheet if axis.motor is not None else None
+        if axis.motor is None or there is None:
+            continue
+        sheet = axis.motor.datasheet
         stated = None if sheet is None else sheet.bus_voltage
-        if stated and there and abs(there / stated - 1.0) > RATED:
+        if stated and abs(there / stated - 1.0) > RATED:
             yield (
                 f"axes.{name}.motor.datasheet.bus_voltage",
                 f"{stated:.4g} V is what the sheet holds for, but power.bus_voltage is {there:.4g} V: its speeds and"
                 " curves do not hold there",
+            )
+        elif not stated:
+            for field, text in _of_bus_speeds(axis.motor, there):
+                yield f"axes.{name}.motor.{field}", text
+
+
+def _of_bus_speeds(motor: Motor, bus: float) -> Iterator[tuple[str, str]]:
+    """Speeds of a motor that the back-EMF does not allow at the robot's bus, where no sheet states another."""
+    K_e, sheet = _back_emf(motor), motor.datasheet
+    if K_e is None:
+        return
+    speeds = {"rated_speed": motor.rated_speed}
+    if sheet is not None:
+        printed = motor_sheet("", sheet)
+        speeds = {
+            "datasheet.rated_speed": printed.rated_speed,
+            "datasheet.no_load_speed": printed.no_load_speed,
+        }
+    for field, speed in speeds.items():
+        if speed and K_e * speed > bus * (1.0 + NO_LOAD):
+            yield (
+                field,
+                f"{RPM * speed:.4g} rpm is beyond {RPM * bus / K_e:.4g} rpm, where the back-EMF takes the"
+                f" power.bus_voltage {bus:.4g} V",
             )
 
 

@@ -329,7 +329,7 @@ def statics(
     if q is not None and pose is not None:
         raise InputError("q and pose exclude each other; give one of them")
     name = machine._frame(frame)
-    place = machine.q_home if q is None else machine._joint_array("q", q)
+    place = machine.q_home if q is None else finite_position(machine, q)
     if pose is not None:
         place = machine.ikine(pose, frame=frame)
     if place.shape != (machine.n,):
@@ -337,6 +337,21 @@ def statics(
     wrench = np.concatenate([_vector("force", force), _vector("moment", moment)])
     notes = (*notes, *rigid_note(actuator_yield(machine, drives, stiffness)))
     return replace(_at(machine, drives, place, name, wrench, stiffness), payload=payload, notes=notes)
+
+
+def finite_position(robot: Robot, q: ArrayLike) -> Array:
+    """Joint positions (..., n) that are numbers."""
+    place = robot._joint_array("q", q)
+    wrong = [
+        name
+        for name, good in zip(
+            robot.joint_names, np.isfinite(place).reshape(-1, robot.n).all(axis=0), strict=True
+        )
+        if not good
+    ]
+    if wrong:
+        raise InputError(f"{robot.name}: {', '.join(wrong)}: expected finite positions", field="q")
+    return place
 
 
 def _vector(name: str, value: ArrayLike) -> Array:

@@ -136,7 +136,8 @@ def workspace_page(ws: Workspace, maps: Maps) -> str:
 def _surface_words(ws: Workspace) -> str:
     text = "Surfaces by the limit that binds. Drag to turn, scroll to zoom."
     if ws.space is None or ws.mesh is None:
-        return f"{text} Facets are for the picture; volume and cube come from the view."
+        what = "volume comes" if ws.cube is None else "volume and cube come"
+        return f"{text} Facets are for the picture; {what} from the view."
     return (
         f"{text} Corners of the facets lie on the surface to 0.01 mm; 99 % of the edges between them are nearer to it "
         f"than {MM * ws.mesh.deviation:.2g} mm, others cut across creases. Volume and cube do not depend on them."

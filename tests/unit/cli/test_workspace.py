@@ -11,6 +11,18 @@ import pytest
 import servotwin as st
 from servotwin.cli.main import main
 
+OFFSET = """format: servotwin/1
+name: offset
+axes:
+  A: {type: revolute, origin: {}, axis: [0, 0, 1], limits: {position: [-30 deg, 80 deg]}, link: {mass: 1 kg}}
+  B: {type: revolute, origin: {xyz: [0 mm, OFFSET, 300 mm]}, axis: [0, 1, 0],
+      limits: {position: [20 deg, 60 deg]}, link: {mass: 1 kg}}
+  C: {type: revolute, origin: {xyz: [0 mm, 0 mm, 400 mm]}, axis: [0, 1, 0],
+      limits: {position: [20 deg, 60 deg]}, link: {mass: 1 kg}}
+tool: {xyz: [0 mm, 0 mm, 300 mm]}
+home: {A: 0 deg, B: 40 deg, C: 40 deg}
+"""
+
 
 def run(capsys, *arguments: str) -> tuple[int, str, str]:
     code = main(arguments)
@@ -40,6 +52,17 @@ def test_workspace_writes_page_data_and_tables(capsys, tmp_path):
     assert all(0.0 < float(row["dexterity"]) <= 1.0 for row in cells[::50])
     assert "speed" in cells[0]
     assert robot.name in (folder / "workspace.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("offset", "words"),
+    [("0 mm", "volume and cube come from the view"), ("80 mm", "volume comes from the view")],
+)
+def test_page_names_a_cube_where_there_is_one(offset, words, tmp_path):
+    path = tmp_path / "offset.yaml"
+    path.write_text(OFFSET.replace("OFFSET", offset))
+    st.workspace(path, tolerance=1e-3).report(tmp_path / "ws")
+    assert words in (tmp_path / "ws" / "workspace.html").read_text()
 
 
 def test_workspace_prints_limits(capsys):

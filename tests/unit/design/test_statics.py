@@ -186,3 +186,9 @@ def test_rounding_is_zero_in_tables():
     assert without_noise([-1.471e-15, 30.0, 1e-9]).tolist() == [0.0, 30.0, 1e-9]
     assert without_noise([np.inf, 1.5e-8, 2e5]).tolist() == [np.inf, 0.0, 2e5]
     assert without_noise([]).tolist() == []
+
+
+@pytest.mark.parametrize("asked", [st.statics, st.workspace])
+def test_position_that_is_no_number_is_refused(asked):
+    with pytest.raises(st.InputError, match="q: palletizer-4: th2, th5: expected finite positions"):
+        asked("palletizer-4", q=[0.0, np.nan, -1.5, np.inf])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -69,7 +69,7 @@ class Duty:
         .. math:: \dot q \to k \dot q, \quad \ddot q \to k^2 \ddot q, \quad t \to t/k               (eq:duty-scaled)
         """
         k = float(factor)
-        return Duty(self.name, self.t / k, self.q, k * self.qd, k**2 * self.qdd, self.rest)  # eq:duty-scaled
+        return replace(self, t=self.t / k, qd=k * self.qd, qdd=k**2 * self.qdd)  # eq:duty-scaled
 
 
 def duty_of_arrays(
@@ -83,6 +83,8 @@ def duty_of_arrays(
         raise ShapeError(f"t, q, qd, qdd have the shapes {shapes}; expected (k,) and three of (k, n)")
     if not (np.diff(times) > 0.0).all() or not all(np.isfinite(part).all() for part in (times, *parts)):
         raise InputError("a duty cycle needs finite samples at times that rise", field="t")
+    if not 0.0 <= rest < np.inf:
+        raise InputError(f"{rest:g} s; expected zero or more", field="rest")
     return Duty(name, times, parts[0], parts[1], parts[2], float(rest))
 
 

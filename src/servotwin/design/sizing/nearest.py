@@ -33,6 +33,17 @@ class NoChoiceError(InputError):
         super().__init__(text, field=f"axis {axis}")
 
 
+class NoTimeError(InputError):
+    """A search found no set in its time, and does not know whether there is one."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(
+            f"no set was found in {seconds:.0f} s, and it is not certain that there is none; expected more time or a "
+            "smaller catalogue",
+            field="--time-limit",
+        )
+
+
 def nearest_pair(axis: AxisChoices, load: Load) -> ActuatorDemand | None:
     """The pair that exceeds its limits least under a load of this axis alone; None if none is fast enough."""
     if not axis.possible.any():

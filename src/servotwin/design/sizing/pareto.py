@@ -25,7 +25,7 @@ from functools import partial
 from itertools import groupby
 
 from servotwin.design.sizing.load import Load
-from servotwin.design.sizing.nearest import NoChoiceError
+from servotwin.design.sizing.nearest import NoChoiceError, NoTimeError
 from servotwin.design.sizing.result import ParetoPoint
 from servotwin.design.sizing.search import Choice, Problem, Search
 from servotwin.mechanism.model import Array
@@ -46,13 +46,14 @@ def pareto_front(
     problem_at: Callable[[Load], tuple[Problem, Tables, Tables]],
     time_limit: float,
     progress: Progress,
-) -> tuple[ParetoPoint, ...]:
-    """Sets that no other found beats in price, mass and cycle time at once.
+) -> tuple[tuple[ParetoPoint, ...], list[str]]:
+    """Sets that no other found beats in price, mass and cycle time at once, and what must be said of them.
 
     ``problem_at`` gives the choices under a load with the prices and masses (M, G) of the pairs of every axis.
     """
     ends = time.perf_counter() + LONGEST * time_limit
     points: list[ParetoPoint] = []
+    unknown: list[float] = []  # cycle times at which time was over before a first set
     for number, factor in enumerate(FACTORS):
         words = f"Pareto front: {factor:g} times as fast, {len(points)} sets before"
         progress(words)
@@ -62,7 +63,21 @@ def pareto_front(
             points += front_at(*problem_at(now), now.duty.period, share, partial(_tell, progress, words))
         except NoChoiceError:
             continue
-    return tuple(p for p in points if not any(other.beats(p) for other in points))
+        except NoTimeError:
+            unknown.append(now.duty.period)
+    front = tuple(p for p in points if not any(other.beats(p) for other in points))
+    return front, [*_unknown_fronts(unknown), *open_fronts(front)]
+
+
+def _unknown_fronts(cycle_times: Sequence[float]) -> list[str]:
+    """What must be said of cycle times at which not even one set was found in time."""
+    if not cycle_times:
+        return []
+    listed = ", ".join(f"{seconds:.4g} s" for seconds in sorted(cycle_times))
+    return [
+        f"the Pareto front has no set of the cycle times {listed}: time was over before one was found, and it is not "
+        "certain that there is none; --time-limit gives more time"
+    ]
 
 
 def open_fronts(points: Sequence[ParetoPoint]) -> list[str]:

@@ -25,7 +25,7 @@ import numpy as np
 from servotwin.design.sizing.actuators import Actuator
 from servotwin.design.sizing.axis_choices import CHUNK, AxisChoices
 from servotwin.design.sizing.load import Load
-from servotwin.design.sizing.nearest import NoChoiceError, nearest_pair
+from servotwin.design.sizing.nearest import NoChoiceError, NoTimeError, nearest_pair
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array, BoolArray, IntArray
 
@@ -281,11 +281,7 @@ class Search:
         if found is not None:
             return found
         if not self.complete:
-            raise InputError(
-                f"no set was found in {time.perf_counter() - self.began:.0f} s, and it is not certain that there is "
-                "none; expected more time or a smaller catalogue",
-                field="--time-limit",
-            )
+            raise NoTimeError(time.perf_counter() - self.began)
         raise self._nothing()
 
     def found(self) -> Choice | None:

@@ -23,7 +23,7 @@ from servotwin.design.sizing.duty import Duty
 from servotwin.design.sizing.evaluate import Rules, demand_of
 from servotwin.design.sizing.load import Load, load_of, payload_per_kg
 from servotwin.design.sizing.nearest import uses
-from servotwin.design.sizing.pareto import open_fronts, pareto_front
+from servotwin.design.sizing.pareto import pareto_front
 from servotwin.design.sizing.result import Assessment, ParetoPoint, Rejection, Sizing, assess, payload_of
 from servotwin.design.sizing.search import TIME_LIMIT, Choice, Problem, search
 from servotwin.design.sizing.what_if import what_if as how_far
@@ -106,11 +106,13 @@ def size(
     choice: Choice | None = None
     rejected: tuple[Rejection, ...] = ()
     front: tuple[ParetoPoint, ...] = ()
+    gaps: list[str] = []
     if asked is not None:
         listed = _catalogue(catalogue)
         choice = study.best(listed, asked)
         rejected = study.rejections(listed, asked, choice)
-        front = study.front(listed) if pareto else ()
+        if pareto:
+            front, gaps = study.front(listed)
     shown = now if choice is None else assess(choice.load, choice.actuators, description.power, chosen)
     told("what if")
     chosen_set, carried = [d.actuator for d in shown.demands], payload_of(description)
@@ -119,7 +121,7 @@ def size(
     )
     return Sizing(
         description, model, now, choice, None if choice is None else shown, asked, rejected, answers, front, None,
-        (*study.notes(cycle, choice, shown), *open_fronts(front)),
+        (*study.notes(cycle, choice, shown), *gaps),
         None if isinstance(robot, RobotDescription) else os.fspath(robot),
         dict(overrides or {}),
     )  # fmt: skip
@@ -247,8 +249,8 @@ class _Study:
                     )
         return tuple(found)
 
-    def front(self, catalogue: Catalogue) -> tuple[ParetoPoint, ...]:
-        """Sets that no other beats in price, mass and cycle time at once, at several speeds."""
+    def front(self, catalogue: Catalogue) -> tuple[tuple[ParetoPoint, ...], list[str]]:
+        """Sets that no other beats in price, mass and cycle time at once, at several speeds; what is open in them."""
 
         def problem_at(load: Load) -> tuple[Problem, tuple[Array, ...], tuple[Array, ...]]:
             problem = self.problem(catalogue, load, partial(cost_table, objective="price"))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from servotwin.description.display import MM
 from servotwin.description.drive_data import DriveData
 from servotwin.design.workspace.arrangement import Region
-from servotwin.design.workspace.limits import LimitSet, limit_set
+from servotwin.design.workspace.limits import limit_set
 from servotwin.design.workspace.mesh import (
     Mesh,
     labelled,
@@ -86,10 +88,14 @@ def in_space(
     moved = Mesh(mesh.points + space.origin, mesh.triangles, mesh.labels, mesh.deviation)
     middle = space.target(space.points).mean(axis=0)
     show("following the side view", 0.72)
-    side, plane = _view(robot, limits, frame, (0, 2), middle, extent, tolerance)
+    side, plane = section_view(space, (0, 2), space.origin, extent, tolerance)
     show("following the top view", 0.78)
-    top, _ = _view(robot, limits, frame, (0, 1), middle, extent, tolerance)
-    note = "sections through the middle of the workspace; the tool keeps the orientation of the home pose"
+    start = np.array([*space.origin[:2], middle[2]])
+    top, _ = section_view(space, (0, 1), start, extent, tolerance)
+    note = (
+        f"side view at y = {MM * side.origin[1]:.1f} mm, top view at z = {MM * top.origin[2]:.1f} mm; the tool keeps "
+        "the orientation of the home pose"
+    )
     return Workspace(
         views=(side, top), volume=volume, volume_error=error, mesh=moved, mesh_limits=space.names,
         notes=(note,), plane=plane, space=space, progress=show, **common,
@@ -124,24 +130,29 @@ def _flat_basis(robot: Robot, frame: str) -> Array | None:
     return None if not still else np.delete(np.eye(3), still[0], axis=0)
 
 
-def _view(
-    robot: Robot,
-    limits: LimitSet,
-    frame: str,
-    axes: tuple[int, int],
-    middle: Array,
-    extent: float,
-    tolerance: float,
+def section_view(
+    space: TaskSpace, axes: tuple[int, int], wanted: Array, extent: float, tolerance: float
 ) -> tuple[PlaneSet, TaskSpace]:
-    basis = np.eye(3)[list(axes)]
-    home = robot.fkine(robot.q_home, frame)[:3, 3]
-    start = home.copy() if axes[1] == 2 else np.array([home[0], home[1], middle[2]])
-    plane = task_space(robot, limits, frame, basis, start)
+    """The section of a filled space through a place, or through one nearby that is reached."""
+    start, x = _reached_near(space, wanted)
+    plane = replace(
+        space, basis=np.eye(3)[list(axes)], origin=start, x_home=x, points=np.zeros((0, 2)), _nearest=None
+    )
     spacing = extent / ACROSS[2]
     plane.flood(spacing)
-    return _traced(
-        plane, spacing, tolerance, "side view" if axes[1] == 2 else "top view", basis, start
-    ), plane
+    name = "side view" if axes[1] == 2 else "top view"
+    return _traced(plane, spacing, tolerance, name, plane.basis, start), plane
+
+
+def _reached_near(space: TaskSpace, wanted: Array) -> tuple[Array, Array]:
+    """A place in the base and the coordinates there: the wanted one, or a known one, as near in height as can be."""
+    p = (wanted - space.origin)[None]
+    x, solved = space.reached(p)
+    if solved[0] and space.margins_at(p, x).min() >= 0.0:
+        return wanted, x[0]
+    away = np.abs(space.target(space.points) - wanted).round(9)  # nodes of a level are as far as each other
+    k = int(np.lexsort((np.hypot(away[:, 0], away[:, 1]), away[:, 2]))[0])
+    return space.target(space.points[k]), space.x[k]
 
 
 def _traced(

@@ -14,7 +14,7 @@ from servotwin.mechanism.model import Array, IntArray
 
 AROUND = 72  # facets of a full turn
 CORNERS = 480  # of the longest rings of all parts together; pages hold every facet
-LONG = 0.01  # of a ring: longest edge where azimuths change with r
+LONG = 0.01  # of a ring: longest edge beside the axis, where azimuths change with r and facets cut across
 Ring = tuple[Array, IntArray]  # corners (k, 2) and the labels of the edges that leave them
 Piece = tuple[Array, IntArray, IntArray]  # corners (k, 3), triangles (t, 3) and their labels
 
@@ -35,7 +35,7 @@ def turned(region: Region, turn: tuple[float, float], offset: float, end_labels:
 
 def _turned_part(part: Sector, offset: float, end_labels: tuple[int, int], most: int) -> list[Piece]:
     rings = _thin_rings(part.region, most)
-    if part.ways[0] != part.ways[1]:
+    if offset != 0.0:
         rings = [_split_edges(*pair, LONG) for pair in rings]
 
     def azimuths(p: Array) -> tuple[Array, Array]:

@@ -226,10 +226,8 @@ def _relative_determinant(matrices: Array) -> Array:
     return np.asarray(np.linalg.det(matrices / lengths[:, :, None]))
 
 
-def task_space(
-    robot: Robot, limits: LimitSet, frame: str, basis: Array, origin: Array | None = None
-) -> TaskSpace:
-    """Poses about the home pose (or ``origin``); as many components of the pose are kept as the robot has joints."""
+def task_space(robot: Robot, limits: LimitSet, frame: str, basis: Array) -> TaskSpace:
+    """Poses about the home pose; as many components of the pose are kept as the robot has joints."""
     home = robot.fkine(robot.q_home, frame)
     x_home = robot.coordinates(robot.q_home)
     J = robot.jacob0(robot.q_home, frame)
@@ -252,30 +250,6 @@ def task_space(
     if 0.0 in signs:
         raise UnsupportedError(f"{robot.name}: the home pose is singular; a workspace is followed from there")
     space._signs = (signs[0], signs[1])
-    if origin is not None:
-        space = _moved(space, origin)
-    return space
-
-
-def _moved(space: TaskSpace, origin: Array) -> TaskSpace:
-    """The same poses about another origin, reached in small steps."""
-    away = origin - space.origin
-    full = TaskSpace(
-        space.robot,
-        space.limits,
-        space.frame,
-        away[None],
-        space.origin,
-        space.rotation,
-        space.rows,
-        space.x_home,
-    )
-    x = space.x_home[None]
-    for part in np.linspace(0.0, 1.0, 41)[1:]:
-        x, solved = full.solve(np.array([[part]]), x)
-        if not solved[0]:
-            raise UnsupportedError(f"{space.robot.name}: the middle of the plane cannot be reached from home")
-    space.origin, space.x_home = origin, x[0]
     return space
 
 

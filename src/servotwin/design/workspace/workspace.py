@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from servotwin.description.display import DEG, MM
 from servotwin.description.drive_data import DriveData
 from servotwin.description.schema import RobotDescription
-from servotwin.design.statics import described
+from servotwin.design.statics import described, finite_position
 from servotwin.design.workspace.limits import Limit, LimitSet, limit_set
 from servotwin.design.workspace.parallel import Progress, in_space
 from servotwin.design.workspace.planar import CHORD, PlanarRegion, planar_region
@@ -57,7 +57,7 @@ def workspace(
     machine, drives, notes = described(robot, changes, payload)
     name = machine._frame(frame)
     show = progress or (lambda words, part: None)
-    place = None if q is None else machine._joint_array("q", q)
+    place = None if q is None else finite_position(machine, q)
     pair = None if joints is None else tuple(joints)
     try:
         section = find_section(machine, name, pair, place)

@@ -293,3 +293,28 @@ axes:
     path.write_text(text, encoding="utf-8")
     (warning,) = read_description(path).warnings
     assert "the gear of axis A turns at 3333 rpm at this speed, above the max_speed 3000 rpm" in warning
+
+
+@pytest.mark.parametrize(
+    ("motor", "fields"),
+    [
+        ("datasheet: {PRINTED, no_load_speed: 9000 rpm}", ["datasheet.no_load_speed"]),
+        ("datasheet: {PRINTED, rated_speed: 9000 rpm}", ["datasheet.rated_speed"]),
+        ("datasheet: {PRINTED, rated_speed: 5000 rpm, no_load_speed: 6000 rpm}", []),
+        ("kind: dc, voltage_constant: 0.5 V*s/rad, rated_speed: 9000 rpm", ["rated_speed"]),
+        ("kind: dc, voltage_constant: 0.5 V*s/rad, rated_speed: 5000 rpm", []),
+    ],
+)
+def test_speed_that_needs_more_than_the_bus_of_the_robot_is_told(tmp_path: Path, motor, fields) -> None:
+    """36 Vrms/krpm between lines take 280 V at 280/sqrt(2)/36 krpm = 5500 rpm, 0.5 V s/rad at 560 rad/s = 5348 rpm."""
+    printed = "conventions: {voltage_between: lines}, voltage_constant: 36 Vrms/krpm"
+    path = tmp_path / "arm.yaml"
+    path.write_text(
+        "format: servotwin/1\nname: arm\naxes:\n  A:\n    dh: {a: 300 mm}\n    link: {mass: 5 kg}\n"
+        f"    gear: {{ratio: 50}}\n    motor: {{{motor.replace('PRINTED', printed)}}}\npower: {{bus_voltage: 280 V}}\n",
+        encoding="utf-8",
+    )
+    at = "5348" if "dc" in motor else "5500"
+    words = f"9000 rpm is beyond {at} rpm, where the back-EMF takes the power.bus_voltage 280 V"
+    expected = [f"{path}:8: axes.A.motor.{field}: {words}" for field in fields]
+    assert [line for line in read_description(path).warnings if "bus" in line] == expected

@@ -101,6 +101,9 @@ def test_duties_that_are_none_are_refused():
         duty_of_arrays([0.0, 1.0], np.zeros((2, 1)), np.zeros((3, 1)), np.zeros((2, 1)))
     with pytest.raises(InputError, match="times that rise"):
         duty_of_arrays([1.0, 0.0], np.zeros((2, 1)), np.zeros((2, 1)), np.zeros((2, 1)))
+    for rest in (-1.0, np.nan, np.inf):
+        with pytest.raises(InputError, match=r"rest: .* s; expected zero or more"):
+            duty_of_arrays([0.0, 1.0], np.zeros((2, 1)), np.zeros((2, 1)), np.zeros((2, 1)), rest=rest)
 
 
 def test_a_cycle_for_another_robot_is_refused():

@@ -11,9 +11,10 @@ import pytest
 from servotwin.description.load import read_description
 from servotwin.design.sizing.axis_choices import AxisChoices
 from servotwin.design.sizing.evaluate import Rules, demand_of
-from servotwin.design.sizing.pareto import front_at, gap_words, open_fronts
+from servotwin.design.sizing.nearest import NoTimeError
+from servotwin.design.sizing.pareto import FACTORS, front_at, gap_words, open_fronts, pareto_front
 from servotwin.design.sizing.result import ParetoPoint
-from servotwin.design.sizing.search import Problem
+from servotwin.design.sizing.search import Problem, Search
 from servotwin.design.sizing.size import cost_table
 from tests.sizing_choices import cut_load, gears, job_load, motors
 
@@ -128,3 +129,31 @@ def test_gap_is_told_without_powers_of_ten():
         "1900 %",
         "any amount",
     ]
+
+
+def test_speed_without_a_set_in_time_leaves_the_front_of_the_others():
+    problem = small_problem(1)
+    masses = tuple(cost_table(axis, "mass") for axis in problem.axes)
+    slow = problem.load.duty.period / FACTORS[0]
+
+    def problem_at(load):
+        if load.duty.period == pytest.approx(slow):
+            raise NoTimeError(3.0)
+        return problem, problem.costs, masses
+
+    found, notes = pareto_front(problem.load, problem_at, 60.0, lambda text: None)
+    assert {(p.price, p.mass) for p in found} == set(best_of(all_sets(problem, masses)))
+    assert notes == [
+        f"the Pareto front has no set of the cycle times {slow:.4g} s: time was over before one was found, and it is "
+        "not certain that there is none; --time-limit gives more time"
+    ]
+
+
+def test_search_that_is_out_of_time_says_so(monkeypatch):
+    out_of_time = Search(small_problem(1), 0.0)
+    monkeypatch.setattr(out_of_time, "found", lambda: None)
+    out_of_time.complete = False
+    with pytest.raises(
+        NoTimeError, match="no set was found in 0 s, and it is not certain that there is none"
+    ):
+        out_of_time.best()

@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 
 import servotwin as st
+from servotwin.design.workspace.limits import limit_set
+from servotwin.design.workspace.parallel import section_view
+from servotwin.design.workspace.task_space import task_space
 from servotwin.report.workspace_figures import solid_figure
 
 
@@ -300,3 +303,29 @@ def test_sum_of_joints_with_the_one_that_turns_leaves_a_closed_chain_without_a_v
     found = st.workspace("palletizer-4-loops", changes=changes, tolerance=5e-3)
     assert found.volume is None
     assert "a limit depends on th1, which stands still: the plane has no volume" in found.notes
+
+
+PILLAR = """format: servotwin/1
+name: pillar
+axes:
+  X: {type: prismatic, origin: {}, axis: [1, 0, 0], limits: {position: [-100 mm, 500 mm]}, link: {mass: 1 kg}}
+  Y: {type: prismatic, origin: {}, axis: [0, 1, 0], limits: {position: [-100 mm, 500 mm]}, link: {mass: 1 kg}}
+  Z: {type: prismatic, origin: {}, axis: [0, 0, 1], limits: {position: [-300 mm, 300 mm]}, link: {mass: 1 kg}}
+home: {X: 0 mm, Y: 0 mm, Z: -280 mm}
+frame_quantities: {from-ball: {distance: [tool, base], limits: [200 mm, 3 m]}}
+tool: {}
+"""
+
+
+def test_top_view_passes_what_stands_above_home(tmp_path):
+    """Half way up above home there is a ball that the tool must not touch: the section begins beside it."""
+    path = tmp_path / "pillar.yaml"
+    path.write_text(PILLAR)
+    robot = st.load_robot(path)
+    space = task_space(robot, limit_set(robot, (), holding=False), "tool", np.eye(3))
+    space.flood(0.03)
+    top, _ = section_view(space, (0, 1), np.zeros(3), 0.6, 1e-4)
+    d = top.origin[2]
+    r, x, y = np.sqrt(0.04 - d**2), *np.meshgrid(*2 * [np.linspace(-0.1, 0.5, 2001)])
+    assert abs(d) < 0.03
+    assert top.region.area == pytest.approx(0.36 * np.mean(np.hypot(x, y) > r), rel=1e-3)

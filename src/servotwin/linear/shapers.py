@@ -87,8 +87,8 @@ def shaper(kind: str, frequency: float, damping: float = 0.0, *, tolerance: floa
         \text{two-hump, } \zeta = 0\text{: } & a,\ \tfrac12 - a,\ \tfrac12 - a,\ a, \quad
             a = \frac{3 X^2 + 2 X + 3 V^2}{16 X},\ X = \sqrt[3]{V^2 (\sqrt{1 - V^2} + 1)}        (eq:shapers)
 
-    ZV leaves nothing of the mode, ZVD nothing to first order around it. EI allows the part V = ``tolerance`` at the mode,
-    and leaves nothing to both sides of it; two-hump leaves nothing at the mode and allows the part to both sides. Of
+    ZV leaves nothing of the mode, ZVD nothing to first order around it. EI allows the part V = ``tolerance`` at the
+    mode, and leaves nothing to both sides of it; two-hump leaves nothing at the mode and allows the part to both sides. Of
     damped modes these two solve eq:tolerant-shaper.
 
     >>> shaper("zvd", 60.0).amplitudes.tolist()

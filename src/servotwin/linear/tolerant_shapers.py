@@ -1,15 +1,15 @@
-r"""Shapers that allow a part of the vibration, of damped modes: impulses that meet the conditions on their curve exactly.
+r"""Shapers that allow a part of the vibration of damped modes: impulses that meet the conditions on their curve.
 
-With :math:`k` impulses the residual :math:`V(\omega)` of eq:shaper-residual is zero at :math:`k - 1` frequencies, and as
-large as allowed in between. For a mode of frequency 1
+With :math:`k` impulses the residual :math:`V(\omega)` of eq:shaper-residual is zero at :math:`k - 1` frequencies, and
+as large as allowed in between. For a mode of frequency 1
 
 .. math::
 
     \sum_i A_i = 1, \qquad V(z_j) = 0, \qquad V(h_j) = V_\mathrm{tol}, \quad \frac{dV}{d\omega}(h_j) = 0,
     \qquad z_1 < h_1 < z_2 < \dots < z_{k-1}                                            (eq:tolerant-shaper)
 
-with :math:`h_1 = 1` of EI (three impulses) and :math:`z_2 = 1` of two-hump (four): as many equations as amplitudes, times
-and frequencies. Without damping they have the closed form of eq:shapers, from which the damping is raised in steps.
+with :math:`h_1 = 1` of EI (three impulses) and :math:`z_2 = 1` of two-hump (four): as many equations as amplitudes,
+times and frequencies. Without damping they have the closed form of eq:shapers, from which the damping is raised in steps.
 """
 
 from __future__ import annotations

@@ -126,7 +126,7 @@ class ImpulseFilter:
         return out, self._rests(k + 1, i)
 
     def _rests(self, begin: int, last: IntArray) -> BoolArray:
-        """Whether it has settled at the samples from ``begin`` on, of which ``last`` (k,) is the place that comes last."""
+        """Whether it has settled at samples from ``begin`` on; ``last`` (k,): where their last impulses are."""
         low = int(last[0])
         known = self._signals[low : self._last + 1]
         changes = (known[1:] != known[:-1]).any(axis=(1, 2))
@@ -187,13 +187,14 @@ class ShapingFilter:
             signal = stage.step(signal, mode.frequency(part))
         return signal
 
-
     def rewind(self, count: int) -> None:
         """Be where it was so many samples ago."""
         for stage in self._stages:
             stage.rewind(count)
 
-    def block(self, signals: Array, part: float, part_of: Callable[[Array], float]) -> tuple[Array, BoolArray]:
+    def block(
+        self, signals: Array, part: float, part_of: Callable[[Array], float]
+    ) -> tuple[Array, BoolArray]:
         """What ``step`` gives for samples (k, 3, d) one after the other, and after which it has ``settled`` (k,).
 
         ``part`` of the way before the first one, ``part_of``: that of a shaped sample.

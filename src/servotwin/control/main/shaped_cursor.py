@@ -32,7 +32,7 @@ BLOCK = 128  # periods that are found at once while the pace is constant
 
 
 class Found(NamedTuple):
-    """The next periods at a constant pace (k,): where the cursor ahead is [s], the shaped lengths (k, 3), the motion."""
+    """The next periods at a constant pace: where the cursor ahead is (k,) [s], shaped lengths (k, 3), the motion."""
 
     ahead: Array
     places: Array
@@ -168,8 +168,7 @@ class ShapedCursor(Cursor):
         """Give up periods that were found and not taken."""
         left = len(self._found.ahead) - self._taken
         if self._taken:
-            ahead = self._ahead
-            ahead.go_to(float(self._found.ahead[self._taken - 1]))
+            self._ahead.go_to(float(self._found.ahead[self._taken - 1]))
         self._filter.rewind(left)
         self._forget()
 

@@ -88,8 +88,8 @@ def shaper(kind: str, frequency: float, damping: float = 0.0, *, tolerance: floa
             a = \frac{3 X^2 + 2 X + 3 V^2}{16 X},\ X = \sqrt[3]{V^2 (\sqrt{1 - V^2} + 1)}        (eq:shapers)
 
     ZV leaves nothing of the mode, ZVD nothing to first order around it. EI allows the part V = ``tolerance`` at the
-    mode, and leaves nothing to both sides of it; two-hump leaves nothing at the mode and allows the part to both sides. Of
-    damped modes these two solve eq:tolerant-shaper.
+    mode, and leaves nothing to both sides of it; two-hump leaves nothing at the mode and allows the part to both
+    sides. Of damped modes these two solve eq:tolerant-shaper.
 
     >>> shaper("zvd", 60.0).amplitudes.tolist()
     [0.25, 0.5, 0.25]
@@ -107,7 +107,9 @@ def shaper(kind: str, frequency: float, damping: float = 0.0, *, tolerance: floa
         return Shaper(kind, frequency, damping, phases, amplitudes)
     K = math.exp(-damping * math.pi / math.sqrt(1.0 - damping**2))
     weights = np.array([1.0, K] if kind == "zv" else [1.0, 2.0 * K, K * K])  # eq:shapers
-    return Shaper(kind, frequency, damping, math.pi * np.arange(len(weights)), weights / weights.sum())
+    return Shaper(
+        kind, frequency, damping, np.arange(len(weights)) * np.float64(math.pi), weights / weights.sum()
+    )
 
 
 def convolved(*shapers: Shaper) -> tuple[Array, Array]:

@@ -9,7 +9,7 @@ as large as allowed in between. For a mode of frequency 1
     \qquad z_1 < h_1 < z_2 < \dots < z_{k-1}                                            (eq:tolerant-shaper)
 
 with :math:`h_1 = 1` of EI (three impulses) and :math:`z_2 = 1` of two-hump (four): as many equations as amplitudes,
-times and frequencies. Without damping they have the closed form of eq:shapers, from which the damping is raised in steps.
+times and frequencies. Without damping they have the closed form of eq:shapers, from which damping is raised in steps.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ def tolerant_impulses(impulses: int, damping: float, tolerance: float) -> tuple[
     Much damping takes away what is allowed before the last impulse comes, so that no such curve exists: then that of
     half the tolerance is taken, and at last that of none, whose zeros all lie at the mode.
     """
-    for halvings in range(HALVINGS):
-        found = damped_impulses(impulses, damping, tolerance / 2**halvings)
-        if found is not None:
-            break
-    else:
-        K = math.exp(-damping * math.pi / math.sqrt(1.0 - damping**2))
-        weights = np.array([math.comb(impulses - 1, i) * K**i for i in range(impulses)])
-        found = weights / weights.sum(), math.pi * np.arange(impulses)
+    halved = (damped_impulses(impulses, damping, tolerance / 2**k) for k in range(HALVINGS))
+    found = next((one for one in halved if one is not None), None) or _without_tolerance(impulses, damping)
     for array in found:
         array.setflags(write=False)  # who asks again is given the same
     return found
+
+
+def _without_tolerance(impulses: int, damping: float) -> tuple[Array, Array]:
+    K = math.exp(-damping * math.pi / math.sqrt(1.0 - damping**2))
+    weights = np.array([math.comb(impulses - 1, i) * K**i for i in range(impulses)])
+    return weights / weights.sum(), np.linspace(0.0, math.pi * (impulses - 1), impulses)
 
 
 def damped_impulses(impulses: int, damping: float, tolerance: float) -> tuple[Array, Array] | None:

@@ -264,8 +264,8 @@ def _check_shapers(program: Program, robot: RobotDescription) -> None:
         for statement in chain.from_iterable(walk(body) for body in bodies):
             if isinstance(statement, ShaperDefault) and statement.shaper is not None:
                 raise JobError(
-                    f"SHAPER {statement.shaper}, but no gear of {robot.name} is elastic; expected the measured frequency "
-                    "in controller.shaping.frequency, such as '9 Hz', or axes.*.gear.stiffness",
+                    f"SHAPER {statement.shaper}, but no gear of {robot.name} is elastic; expected the measured "
+                    "frequency in controller.shaping.frequency, such as '9 Hz', or axes.*.gear.stiffness",
                     file=one.job.file,
                     place=statement.place,
                 )

@@ -44,7 +44,7 @@ class Playback:
     """The job under way. ``journal`` holds what was carried out, ``alarm`` why it cannot go on.
 
     ``cursor_of`` begins a planned motion with a shaper; ``outputs`` are as the last job left them. ``stepping``: what
-    is under way was begun by a single step. ``place``: the last planned motion and the time on it [s]; (-1, 0): none yet.
+    is under way was begun by a single step. ``place``: the last planned motion and the time on it [s]; (-1, 0): none.
 
     ``ahead``: nothing is planned within a period; ``plan_ahead`` does it in between, and an arm whose next task is
     not planned yet stands. A source that cannot plan ahead is asked within the period all the same.

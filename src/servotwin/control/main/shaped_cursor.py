@@ -46,6 +46,10 @@ class ShapedCursor(Cursor):
     ``fitting``: the part of its pace at which the shaped motion keeps the limits, where a path bends.
     """
 
+    _found: Found
+    _taken: int  # of what was found
+    _found_for: float | None  # rate of the cursor ahead; None: it has arrived, at any rate
+
     def __init__(
         self,
         trajectory: Planned,
@@ -175,8 +179,7 @@ class ShapedCursor(Cursor):
     def _forget(self) -> None:
         nothing = np.zeros(0)
         self._found = Found(nothing, nothing, self._batch.first(0))
-        self._found_for: float | None = -1.0  # rate of the cursor ahead; None: it has arrived, at any rate
-        self._taken = 0
+        self._taken, self._found_for = 0, -1.0
 
     def _shaped_step(self, wanted: float, pace: Pace) -> Motion:
         T, ahead, path = self.period, self._ahead, self.path
@@ -280,8 +283,9 @@ class ShapedCursor(Cursor):
         signals = self._signals(np.asarray(times, dtype=np.float64), rate, end)
         start = path.at(begin)
         chain = ShapingFilter(self.modes, T, np.array([[start], [0.0], [0.0]]))
-        rows, part, settled = [], start / path.length, np.zeros(1, dtype=bool)
-        while not settled.any() and sum(map(len, rows)) < MOST_PERIODS:
+        rows: list[Array] = []
+        part, settled = start / path.length, np.zeros(1, dtype=bool)
+        while not settled.any() and sum(len(row) for row in rows) < MOST_PERIODS:
             shaped, settled = chain.block(signals, part, self._part)
             rows.append(shaped[: int(np.argmax(settled)) + 1, :, 0] if settled.any() else shaped[:, :, 0])
             part = self._part(shaped[-1])

@@ -1,4 +1,4 @@
-"""Torque feed-forward and computed torque of a DELTA, which the catalogue has without drives: motors of this test only."""
+"""Torque feed-forward and computed torque of a DELTA: the catalogue has it without drives, these are of this test."""
 
 from __future__ import annotations
 

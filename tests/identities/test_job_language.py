@@ -20,7 +20,7 @@ from servotwin.jobs.language import format_job, parse
 from servotwin.jobs.points import Point, Points, Pose
 from servotwin.jobs.points_file import parse_points, points_text
 from servotwin.jobs.program import SHIPPED, Program, job_names
-from servotwin.jobs.words import INSTRUCTIONS, KEYWORDS, PROFILES
+from servotwin.jobs.words import INSTRUCTIONS, KEYWORDS, PROFILES, SHAPERS
 
 UNITS = ("m", "mm", "um", "cm", "inch", "s", "ms", "min", "deg", "rad")
 NAMES = st.from_regex(r"\A[A-Za-z_][A-Za-z0-9_]{0,5}(-[a-z0-9]{1,3})?\Z").filter(
@@ -76,6 +76,7 @@ SIMPLE = st.one_of(
     st.builds(s.Spline, st.lists(POINTS, min_size=2, max_size=5).map(tuple), manners(), **NOTE),
     st.builds(s.SpeedDefault, SHARES, **NOTE),
     st.builds(s.ProfileDefault, st.sampled_from(PROFILES), **NOTE),
+    st.builds(s.ShaperDefault, st.none() | st.sampled_from(SHAPERS), **NOTE),
     st.builds(s.UseTool, st.none() | NAMES, **NOTE),
     st.builds(s.UseFrame, st.none() | NAMES, **NOTE),
     st.builds(s.Wait, TIMES, **NOTE),

@@ -78,7 +78,7 @@ def hysteresis_rate(motor: Any, z: float, rate: float, step: float) -> float:
     """
     limit = motor.hysteresis_limit
     if abs(rate) * step > limit:
-        return (math.copysign(limit, rate) - z) / step  # type: ignore[no-any-return]  # eq:hysteresis-pace
+        return (math.copysign(limit, rate) - z) / step  # eq:hysteresis-pace
     return rate - abs(rate) * z / limit  # type: ignore[no-any-return]  # eq:hysteresis
 
 

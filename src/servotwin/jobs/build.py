@@ -16,7 +16,7 @@ from servotwin.description.quantities import dimension_name
 from servotwin.description.units import did_you_mean, dimension_of
 from servotwin.jobs import syntax as s
 from servotwin.jobs.problems import JobError
-from servotwin.jobs.words import MAX_WHOLE, PROFILES
+from servotwin.jobs.words import MAX_WHOLE, PROFILES, SHAPERS
 
 LENGTH, TIME, SPEED, ACCELERATION, ENERGY = (dimension_of(u) for u in ("m", "s", "m/s", "m/s^2", "s/J"))
 _EXAMPLES = {LENGTH: "5 mm", TIME: "0.2 s", SPEED: "0.5 m/s", ACCELERATION: "1 m/s2", ENERGY: "0.02 s/J"}
@@ -219,6 +219,18 @@ class Builder(Transformer_NonRecursive[Token, s.Job]):
     def profile_default(self, parts: list[Token]) -> s.ProfileDefault:
         """PROFILE as a line of its own."""
         return s.ProfileDefault(self.profile(parts[1]), place=place(parts[0]))
+
+    def shaper_default(self, parts: list[Token]) -> s.ShaperDefault:
+        """SHAPER."""
+        token = parts[1]
+        name = None if token.type == "NONE" else s.Name(str(token).lower(), place(token))
+        if name is not None and name not in SHAPERS:
+            hint = did_you_mean(name, list(SHAPERS))
+            raise self.error(
+                f"no shaper {quoted(token)}; expected one of {', '.join(SHAPERS)}, or NONE{hint}",
+                place(token),
+            )
+        return s.ShaperDefault(name, place=place(parts[0]))
 
     def tool(self, parts: list[Token]) -> s.UseTool:
         """TOOL."""

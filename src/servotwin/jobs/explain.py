@@ -12,7 +12,7 @@ from servotwin.description.nodes import quoted
 from servotwin.description.units import did_you_mean
 from servotwin.jobs import syntax as s
 from servotwin.jobs.problems import JobError
-from servotwin.jobs.words import INSTRUCTIONS, KEYWORDS, PROFILES
+from servotwin.jobs.words import INSTRUCTIONS, KEYWORDS, PROFILES, SHAPERS
 
 _OPENERS = ("REPEAT", "IF", "SUB")
 _WORDS = {
@@ -41,6 +41,7 @@ _NAMES = {
     "PALLET": "a pallet",
     "TOOL": "a tool",
     "FRAME": "a frame",
+    "SHAPER": f"a shaper ({', '.join(SHAPERS)})",
     "PROFILE": f"a profile ({', '.join(PROFILES)})",
     **dict.fromkeys(("MOVEJ", "MOVEL", "VIA", "TO", "SPLINE", "ORIGIN", "ROW", "COLUMN"), _POINT),
 }

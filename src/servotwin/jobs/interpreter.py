@@ -31,6 +31,7 @@ class _Modes:
     tool: str | None = None
     speed: r.Rate = _FULL_SPEED
     profile: str | None = None
+    shaper: str | None = None  # 'none': not shaped; None: as the controller does it
 
 
 @dataclass
@@ -239,6 +240,8 @@ class Interpreter:
                 modes.speed = r.Rate("share", statement.speed.si)
             case s.ProfileDefault():
                 modes.profile = statement.profile
+            case s.ShaperDefault():
+                modes.shaper = statement.shaper or "none"
 
     def _call(self, statement: s.Call) -> None:
         sub = self._levels[-1].program.job.subs.get(statement.name)
@@ -321,6 +324,7 @@ class Interpreter:
             level.program.points.tool_matrix(modes.tool),
             manner.optimal,
             0.0 if manner.energy is None else manner.energy.si,
+            modes.shaper,
         )
 
     def _target(self, target: s.Target) -> r.Target:

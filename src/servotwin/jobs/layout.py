@@ -139,6 +139,11 @@ def _(statement: s.ProfileDefault) -> str:
 
 
 @text_of.register
+def _(statement: s.ShaperDefault) -> str:
+    return f"SHAPER {statement.shaper or 'NONE'}"
+
+
+@text_of.register
 def _(statement: s.UseTool) -> str:
     return f"TOOL {statement.tool or 'NONE'}"
 

@@ -161,7 +161,7 @@ class Player:
         moves = [first]
         while moves[-1].blend > 0.0 and not single and len(moves) < MOST_BLENDED:
             request = course.advance(inputs)
-            if not isinstance(request, r.Motion):
+            if not isinstance(request, r.Motion) or request.shaper != first.shaper:
                 course.waiting = request
                 break
             moves.append(request)
@@ -183,7 +183,7 @@ class Player:
         except (ServotwinError, ValueError, np.linalg.LinAlgError) as error:
             return self._refusal(at, str(error)), None
         planned = Planned(tuple(moves), tuple(asked), trajectory)
-        return MotionTask(trajectory, tuple(label_of(move) for move in moves)), planned
+        return MotionTask(trajectory, tuple(label_of(move) for move in moves), first.shaper), planned
 
     def _plan(self, q: Array, asked: Sequence[m.Request]) -> Trajectory:
         return plan(self.robot, q, asked, self.limits, fit=self.fit)

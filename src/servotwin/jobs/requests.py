@@ -49,8 +49,8 @@ class Motion:
     """A move with resolved targets: one for MOVEJ and MOVEL, via and target for MOVEC, all of a SPLINE.
 
     ``blend`` [m] is the radius within which the next move may begin; zero: the
-    move ends at rest. ``X_tool`` (4, 4) is the selected tool in the robot's tool
-    frame, whose tip draws the path.
+    move ends at rest, and so does a move before another shaper. ``X_tool`` (4, 4) is the selected tool in the robot's
+    tool frame, whose tip draws the path.
     """
 
     where: Where
@@ -64,6 +64,7 @@ class Motion:
     X_tool: Array = field(default_factory=lambda: np.eye(4))
     optimal: bool = False
     energy_weight: float = 0.0  # [s/J]
+    shaper: str | None = None  # 'none': not shaped; None: as the controller does it
 
 
 @dataclass(frozen=True)

@@ -139,6 +139,13 @@ class ProfileDefault(Statement):
 
 
 @dataclass(frozen=True)
+class ShaperDefault(Statement):
+    """The input shaper of the moves that follow; None: they are not shaped."""
+
+    shaper: str | None
+
+
+@dataclass(frozen=True)
 class UseTool(Statement):
     """Poses are those of this tool from here on; None: of the robot's own tool frame."""
 

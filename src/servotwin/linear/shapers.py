@@ -21,12 +21,12 @@ from numpy.typing import ArrayLike
 
 from servotwin.errors import InputError
 from servotwin.linear.system import Array
+from servotwin.linear.tolerant_shapers import tolerant_impulses
 
 ShaperKind = Literal["zv", "zvd", "ei", "two-hump"]
 KINDS: tuple[ShaperKind, ...] = get_args(ShaperKind)
 TOLERANCE = 0.05  # residual vibration that EI shapers allow
 MOST_DAMPING = 0.9  # beyond it nothing swings that would have to be shaped
-ROUNDS = 50
 
 
 @dataclass(frozen=True)
@@ -83,14 +83,13 @@ def shaper(kind: str, frequency: float, damping: float = 0.0, *, tolerance: floa
 
         \text{ZV: } & 1,\ K                                                                             \\
         \text{ZVD: } & 1,\ 2K,\ K^2                                                                     \\
-        \text{EI: } & 1 + V,\ 2 (1 - V) K,\ (1 + V) K^2                                                 \\
-        \text{two-hump: } & a,\ (\tfrac12 - a) K,\ (\tfrac12 - a) K^2,\ a K^3, \quad
+        \text{EI, } \zeta = 0\text{: } & 1 + V,\ 2 (1 - V),\ 1 + V                                      \\
+        \text{two-hump, } \zeta = 0\text{: } & a,\ \tfrac12 - a,\ \tfrac12 - a,\ a, \quad
             a = \frac{3 X^2 + 2 X + 3 V^2}{16 X},\ X = \sqrt[3]{V^2 (\sqrt{1 - V^2} + 1)}        (eq:shapers)
 
-    ZV leaves nothing of the mode, ZVD nothing to first order around it. EI allows the part ``tolerance`` at the mode,
-    and leaves nothing to both sides of it; two-hump leaves nothing at the mode and allows the part to both sides.
-    Damping takes from what swings until the last impulse, so that V is larger than the tolerance:
-    :math:`V K^n = \text{tolerance} \cdot \text{sum}` with n the number of half swings.
+    ZV leaves nothing of the mode, ZVD nothing to first order around it. EI allows the part V = ``tolerance`` at the
+    mode, and leaves nothing to both sides of it; two-hump leaves nothing at the mode and allows the part to both
+    sides. Of damped modes these two solve eq:tolerant-shaper.
 
     >>> shaper("zvd", 60.0).amplitudes.tolist()
     [0.25, 0.5, 0.25]
@@ -103,34 +102,14 @@ def shaper(kind: str, frequency: float, damping: float = 0.0, *, tolerance: floa
         raise InputError(f"{damping:g}; expected 0 to {MOST_DAMPING:g}", field="damping")
     if not 0.0 < tolerance <= 0.5:
         raise InputError(f"{tolerance:g}; expected above 0, and 0.5 at most", field="tolerance")
+    if kind in ("ei", "two-hump"):
+        amplitudes, phases = tolerant_impulses(3 if kind == "ei" else 4, damping, tolerance)
+        return Shaper(kind, frequency, damping, phases, amplitudes)
     K = math.exp(-damping * math.pi / math.sqrt(1.0 - damping**2))
-    if kind in ("zv", "zvd"):
-        weights = _weights(kind, K, 0.0)
-    else:
-        weights = _tolerant(kind, K, tolerance)
-    phases = np.asarray(math.pi * np.arange(len(weights)), dtype=np.float64)
-    return Shaper(kind, frequency, damping, phases, weights / weights.sum())
-
-
-def _weights(kind: str, K: float, V: float) -> Array:
-    """Weights of eq:shapers, not yet divided by their sum."""
-    if kind == "zv":
-        return np.array([1.0, K])
-    if kind == "zvd":
-        return np.array([1.0, 2.0 * K, K * K])
-    if kind == "ei":
-        return np.array([(1.0 + V) / 4.0, (1.0 - V) / 2.0 * K, (1.0 + V) / 4.0 * K**2])
-    X = (V * V * (math.sqrt(1.0 - V * V) + 1.0)) ** (1.0 / 3.0)
-    a = (3.0 * X * X + 2.0 * X + 3.0 * V * V) / (16.0 * X)
-    return np.array([a, (0.5 - a) * K, (0.5 - a) * K**2, a * K**3])  # eq:shapers
-
-
-def _tolerant(kind: str, K: float, tolerance: float) -> Array:
-    """Weights of a shaper that allows the part ``tolerance``; its V is found by turns."""
-    V, n = tolerance, 2 if kind == "ei" else 3
-    for _ in range(ROUNDS):
-        V = min(tolerance * float(_weights(kind, K, V).sum()) / K**n, 0.5)
-    return _weights(kind, K, V)
+    weights = np.array([1.0, K] if kind == "zv" else [1.0, 2.0 * K, K * K])  # eq:shapers
+    return Shaper(
+        kind, frequency, damping, np.arange(len(weights)) * np.float64(math.pi), weights / weights.sum()
+    )
 
 
 def convolved(*shapers: Shaper) -> tuple[Array, Array]:

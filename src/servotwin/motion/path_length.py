@@ -108,6 +108,21 @@ class PathLength:
                 high = x
         return float(self.t[i]) + h * high
 
+    def times(self, lengths: Array) -> Array:
+        """Times (k,) [s] at which lengths (k,) are reached, as ``time`` gives them."""
+        i = np.clip(np.searchsorted(self.s, lengths, side="left") - 1, 0, len(self.t) - 2)
+        h = self.t[i + 1] - self.t[i]
+        s0, v0, v1 = self.s[i], h * self.rate[i], h * self.rate[i + 1]
+        gap = self.s[i + 1] - s0
+        c2, c3 = 3.0 * gap - 2.0 * v0 - v1, v0 + v1 - 2.0 * gap
+        low, high = np.zeros_like(h), np.ones_like(h)
+        for _ in range(HALVINGS):
+            x = 0.5 * (low + high)
+            before = s0 + x * (v0 + x * (c2 + x * c3)) < lengths
+            low, high = np.where(before, x, low), np.where(before, high, x)
+        inside = np.where(lengths >= self.length, self.t[-1], self.t[i] + h * high)
+        return np.asarray(np.where(lengths <= 0.0, 0.0, inside))
+
     def rates(self, time: float) -> tuple[float, float]:
         """First and second rate of the length at a time of the motion."""
         _, qd, qdd = self.motion.sample(np.array([time]))
@@ -142,6 +157,20 @@ class PathLength:
         """q, qd, qdd (n,) at a place of the path that is passed with these first and second rates of the length."""
         q, first, second = self.tangent(time)
         return q, first * rate, second * rate * rate + first * growth
+
+    def motions_at(self, times: Array, rates: Array, growths: Array) -> tuple[Array, Array, Array]:
+        """As ``motion_at``, of places (k,)."""
+        q, qd, qdd = self.motion.sample(times)
+        rate = np.linalg.norm(qd * self.weights, axis=1)
+        slow = rate <= SLOWEST * float(self.rate.max())
+        rate = np.where(slow, 1.0, rate)[:, None]
+        first = qd / rate
+        growth = ((qd * self.weights) * (qdd * self.weights)).sum(axis=1, keepdims=True) / rate
+        second = (qdd - first * growth) / rate**2  # eq:path-length
+        for k in np.flatnonzero(slow):
+            _, first[k], second[k] = self.tangent(float(times[k]))
+        v, a = rates[:, None], growths[:, None]
+        return q, first * v, second * v * v + first * a
 
     def tangent(self, time: float) -> tuple[Array, Array, Array]:
         """q, q', q'' (n,) by the length at a time of the motion."""

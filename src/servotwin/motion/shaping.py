@@ -18,11 +18,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from servotwin.linear.shapers import Shaper
 from servotwin.mechanism.model import Array
 
+BoolArray = NDArray[np.bool_]
+IntArray = NDArray[np.intp]
 Frequency = Callable[[float], float]  # natural frequency [rad/s] of a mode after a part (0 to 1) of the way
 ROOM = 256  # samples
 MOST_SAMPLES = 10_000_000
@@ -72,6 +74,8 @@ class ImpulseFilter:
     def settled(self) -> bool:
         """Whether the command has stood still for so long that nothing is to come any more."""
         k = self._last
+        if self._signals[k, 1:].any():
+            return False
         first = self._at(self._phases[k] - self.mode.shaper.phases[-1])[0]
         here = self._signals[max(first, 0) : k + 1]
         return bool((here[:, 1:] == 0.0).all() and (here[:, 0] == here[-1, 0]).all())
@@ -79,11 +83,7 @@ class ImpulseFilter:
     def step(self, signal: Array, w: float) -> Array:
         """The shaped sample (3, d) for the next one, at which the mode swings with w [rad/s]."""
         k = self._last = self._last + 1
-        if k == len(self._phases):
-            self._signals, self._phases, self._speeds = (
-                np.concatenate([kept, np.zeros_like(kept)])
-                for kept in (self._signals, self._phases, self._speeds)
-            )
+        self._make_room()
         self._signals[k], self._speeds[k] = signal, w
         self._phases[k] = self._phases[k - 1] + 0.5 * (w + self._speeds[k - 1]) * self.T
         growth = (w - self._speeds[k - 1]) / self.T
@@ -91,6 +91,56 @@ class ImpulseFilter:
         for weight, phase in zip(self._weights, self.mode.shaper.phases, strict=True):
             out += weight * self._delayed(self._phases[k] - phase, w, growth)  # eq:followed-shaper
         return out
+
+    def _make_room(self) -> None:
+        while self._last >= len(self._phases):
+            self._signals, self._phases, self._speeds = (
+                np.concatenate([kept, np.zeros_like(kept)])
+                for kept in (self._signals, self._phases, self._speeds)
+            )
+
+    def rewind(self, count: int) -> None:
+        """Be where it was so many samples ago."""
+        self._last -= count
+
+    def block(self, signals: Array) -> tuple[Array, BoolArray]:
+        """What ``step`` gives for samples (k, 3, d) one after the other, and after which it has ``settled`` (k,).
+
+        Of a shaper that follows no frequency.
+        """
+        k, w = self._last, self.mode.frequency(0.0)
+        self._last += len(signals)
+        self._make_room()
+        here = slice(k + 1, self._last + 1)
+        self._signals[here], self._speeds[here] = signals, w
+        steps = np.full(len(signals) + 1, 0.5 * (w + w) * self.T)
+        steps[0] = self._phases[k]
+        self._phases[here] = np.cumsum(steps)[1:]
+        out = np.zeros_like(signals)
+        for weight, phase in zip(self._weights, self.mode.shaper.phases, strict=True):
+            i, f = self._places(self._phases[here] - phase)
+            f = f[:, None, None]
+            onward = self._signals[np.minimum(i + 1, self._last)]
+            found = np.where(f == 0.0, self._signals[i], (1.0 - f) * self._signals[i] + f * onward)
+            out += weight * found  # eq:followed-shaper, eq:split-impulse
+        return out, self._rests(k + 1, i)
+
+    def _rests(self, begin: int, last: IntArray) -> BoolArray:
+        """Whether it has settled at samples from ``begin`` on; ``last`` (k,): where their last impulses are."""
+        low = int(last[0])
+        known = self._signals[low : self._last + 1]
+        changes = (known[1:] != known[:-1]).any(axis=(1, 2))
+        since = low + np.maximum.accumulate(np.append(0, np.where(changes, np.arange(1, len(known)), 0)))
+        moves = known[begin - low :, 1:].any(axis=(1, 2))
+        return np.asarray(~moves & (last >= since[begin - low :]))
+
+    def _places(self, phases: Array) -> tuple[IntArray, Array]:
+        """As ``_at``, of phases (k,) up to that of the last sample; before all of them: the first."""
+        known = self._phases[: self._last + 1]
+        i = np.clip(np.searchsorted(known, phases, side="right") - 1, 0, self._last)
+        after = np.minimum(i + 1, self._last)
+        gap = np.where(after > i, known[after] - known[i], 1.0)
+        return i, np.where((phases < 0.0) | (after == i), 0.0, (phases - known[i]) / gap)
 
     def _at(self, phase: float) -> tuple[int, float]:
         """The sample before a phase, and the part of the way to the next one; -1: before all of them."""
@@ -136,6 +186,30 @@ class ShapingFilter:
         for mode, stage in zip(self.modes, self._stages, strict=True):
             signal = stage.step(signal, mode.frequency(part))
         return signal
+
+    def rewind(self, count: int) -> None:
+        """Be where it was so many samples ago."""
+        for stage in self._stages:
+            stage.rewind(count)
+
+    def block(
+        self, signals: Array, part: float, part_of: Callable[[Array], float]
+    ) -> tuple[Array, BoolArray]:
+        """What ``step`` gives for samples (k, 3, d) one after the other, and after which it has ``settled`` (k,).
+
+        ``part`` of the way before the first one, ``part_of``: that of a shaped sample.
+        """
+        if any(mode.follow is not None for mode in self.modes):
+            rows, rests = np.zeros_like(signals), np.zeros(len(signals), dtype=bool)
+            for k, signal in enumerate(signals):
+                rows[k] = self.step(signal, part)
+                rests[k], part = self.settled, part_of(rows[k])
+            return rows, rests
+        settled = np.ones(len(signals), dtype=bool)
+        for stage in self._stages:
+            signals, rests = stage.block(signals)
+            settled &= rests
+        return signals, settled
 
 
 def longest(modes: Sequence[ShapedMode]) -> float:

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,15 +14,19 @@ import numpy as np
 
 from servotwin.control.main.main_controller import MainController
 from servotwin.control.servo.axis_data import controller_of
+from servotwin.control.tuning.arm_modes import has_elastic_gears
 from servotwin.description.as_built import as_built
 from servotwin.description.load import read_description
 from servotwin.description.plain_text import visible
 from servotwin.description.reach import outside
+from servotwin.description.schema import RobotDescription
 from servotwin.errors import InputError, SimulationError
+from servotwin.jobs.flow import walk
 from servotwin.jobs.player import Player
 from servotwin.jobs.points import Points
+from servotwin.jobs.problems import JobError
 from servotwin.jobs.program import Program, load_program
-from servotwin.jobs.syntax import Job
+from servotwin.jobs.syntax import Job, ShaperDefault
 from servotwin.mechanism.build import build_mechanism
 from servotwin.mechanism.model import Array
 from servotwin.motion.limits import limits_of
@@ -249,6 +254,23 @@ def check_program(program: Program, scenario: Scenario) -> None:
     for problem in program.check(robot.joint_names, None, sliding):
         if problem.error:
             raise problem.exception()
+    _check_shapers(program, robot)
+
+
+def _check_shapers(program: Program, robot: RobotDescription) -> None:
+    """Refuse a SHAPER of a robot that has no mode to shape."""
+    if controller_of(robot).shaping.frequency is not None or has_elastic_gears(robot):
+        return
+    for one in program.all:
+        bodies = (one.job.body, *(sub.body for sub in one.job.subs.values()))
+        for statement in chain.from_iterable(walk(body) for body in bodies):
+            if isinstance(statement, ShaperDefault) and statement.shaper is not None:
+                raise JobError(
+                    f"SHAPER {statement.shaper}, but no gear of {robot.name} is elastic; expected the measured "
+                    "frequency in controller.shaping.frequency, such as '9 Hz', or axes.*.gear.stiffness",
+                    file=one.job.file,
+                    place=statement.place,
+                )
 
 
 def _start_pose(scenario: Scenario, model: Robot) -> Array:

@@ -14,7 +14,7 @@ from servotwin.control.main.main_controller import MainController
 from servotwin.control.main.pulses import Pulses
 from servotwin.control.main.states import Event
 from servotwin.control.servo.axis_data import controller_of
-from servotwin.control.tuning.shaper_choice import ShaperChoice
+from servotwin.control.tuning.shaper_choice import MotionShapers
 from servotwin.description.as_built import as_built
 from servotwin.description.drive_data import drives_of
 from servotwin.description.load import read_description
@@ -65,8 +65,8 @@ def make_controller(
         settings=Settings(hold_ns=hold_ns, brake_ns=round(max(delays, default=0.0) * 1e9)),
         points=points,
     )
-    choice = ShaperChoice.of(description, robot)
-    controller.reference.shapers = None if choice is None else choice.modes
+    controller.reference.shapers = MotionShapers(description, robot)
+    controller.reference.shapers.shapes()  # refuses a robot file whose shaper has no mode
     return controller
 
 

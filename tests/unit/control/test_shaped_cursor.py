@@ -11,7 +11,7 @@ from servotwin.control.main.exchange import Feedback
 from servotwin.control.main.main_controller import MainController
 from servotwin.control.main.shaped_cursor import ShapedCursor
 from servotwin.control.main.states import Event, Mode, State
-from servotwin.control.main.time_scaling import FIRM, GENTLE, Cursor, Planned
+from servotwin.control.main.time_scaling import FIRM, GENTLE, Cursor, Pace, Planned
 from servotwin.description.load import read_description
 from servotwin.mechanism.build import build_mechanism
 from servotwin.mechanism.model import Array
@@ -189,3 +189,77 @@ def test_emergency_stop_takes_power_away_without_waiting_for_the_shaper() -> Non
     assert command.state is State.EMERGENCY
     assert not command.enable
     assert not command.qd.any()
+
+
+def paces(seed: int) -> list[tuple[float, Pace]]:
+    """An operator who changes the override, pauses, stops and goes on, at random periods."""
+    rng = np.random.default_rng(seed)
+    rows: list[tuple[float, Pace]] = []
+    for _ in range(8):
+        wanted = float(rng.choice([1.0, 0.5, 0.0, 0.8]))
+        pace = FIRM if wanted == 0.0 and rng.random() < 0.5 else GENTLE
+        rows += [(wanted, pace)] * int(rng.integers(1, 300))
+    return rows
+
+
+@pytest.mark.parametrize(("pose", "modes"), [("end", "2"), ("path", "1")])
+def test_blocks_of_periods_are_what_single_periods_give(
+    monkeypatch: pytest.MonkeyPatch, pose: str, modes: str
+) -> None:
+    """Whatever the operator does between the periods of a block."""
+    changes = {**CHANGES, "controller.shaping.pose": pose, "controller.shaping.modes": modes}
+    description = read_description("palletizer-4-elastic", changes)
+    main = make_controller(robot(), limits_of(robot(), description), description)
+    trajectory = line(0.5)
+    for seed in (1,) if pose == "path" else (1, 2):
+        rows = []
+        for single in (False, True):
+            with monkeypatch.context() as patch:
+                cursor = main.reference.cursor_of(trajectory)
+                if single:
+                    patch.setattr(ShapedCursor, "_find", lambda *_: False)
+                told = []
+                for wanted, pace in paces(seed) + [(1.0, GENTLE)] * 4000:
+                    told.append(np.concatenate(cursor.advance(T, wanted, pace)[0]))
+                    if cursor.done:
+                        break
+                rows.append(np.array(told))
+                assert cursor.done
+        assert abs(len(rows[0]) - len(rows[1])) <= 1  # rounding decides whether the last one is needed
+        count = min(map(len, rows))
+        np.testing.assert_allclose(rows[0][:count], rows[1][:count], rtol=1e-9, atol=1e-7)
+
+
+def test_what_is_ahead_of_a_shaped_cursor_is_what_it_comes_to() -> None:
+    asked, stepped = shaped(line(0.5)), shaped(line(0.5))
+    rng = np.random.default_rng(4)
+    most = 0
+    for _ in range(5000):
+        instants = asked.ahead(T, 1.0)
+        count = int(rng.integers(0, len(instants.times) + 1))
+        most = max(most, count)
+        if not count:
+            there = asked.advance(T, 1.0, GENTLE)[0]
+            for a, b in zip(there, stepped.advance(T, 1.0, GENTLE)[0], strict=True):
+                np.testing.assert_array_equal(a, b)
+        else:
+            asked.skip(count)
+            for i in range(count):
+                there = stepped.advance(T, 1.0, GENTLE)[0]
+                for a, b in zip(instants[1:], there, strict=True):
+                    np.testing.assert_array_equal(a[i], b)
+        assert asked.time == stepped.time
+        assert asked.at_rest == stepped.at_rest
+        if stepped.done:
+            break
+    assert asked.done
+    assert most > 50
+
+
+def test_nothing_is_ahead_of_a_shaped_cursor_that_was_stopped() -> None:
+    cursor = shaped(line(0.5))
+    for _ in range(300):
+        cursor.advance(T, 1.0, GENTLE)
+    assert len(cursor.ahead(T, 1.0).times) > 0
+    cursor.advance(T, 0.0, FIRM)
+    assert len(cursor.ahead(T, 1.0).times) == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -129,3 +130,50 @@ def test_shaper_that_cannot_be_made_is_refused(arguments: tuple[str, float], fie
     with pytest.raises(InputError) as error:
         shaper(*arguments)
     assert error.value.field == field
+
+
+def humps(made: Shaper) -> list[float]:
+    """What the curve of residual vibration reaches between its zeros."""
+    curve = made.residual(np.linspace(0.4, 1.8, 28_001) * W)
+    zeros = np.flatnonzero((curve[1:-1] < curve[:-2]) & (curve[1:-1] <= curve[2:])) + 1
+    return [float(curve[a:b].max()) for a, b in pairwise(zeros.tolist())]
+
+
+@pytest.mark.parametrize(("kind", "count"), [("ei", 1), ("two-hump", 2)])
+def test_tolerant_shapers_of_damped_modes_reach_their_tolerance_and_do_not_pass_it(
+    kind: str, count: int
+) -> None:
+    for damping in (0.0, 0.05, 0.1, 0.2, 0.3):
+        for tolerance in (0.01, 0.05):
+            found = humps(shaper(kind, W, damping, tolerance=tolerance))
+            assert found == pytest.approx([tolerance] * count, rel=1e-4)
+
+
+def test_tolerant_shapers_have_the_stated_value_at_the_mode() -> None:
+    for damping in (0.0, 0.1, 0.3):
+        assert float(shaper("ei", W, damping).residual(W)) == pytest.approx(0.05, rel=1e-8)
+        assert float(shaper("two-hump", W, damping).residual(W)) < 1e-10
+
+
+def test_two_hump_of_a_damped_mode_is_that_of_the_literature() -> None:
+    """Singhose, Porter, Tuttle and Singer (1997), curve fits for 5 %, good to half a percent up to a damping of 0.3."""
+    for z in (0.05, 0.1, 0.2, 0.3):
+        made = shaper("two-hump", 2.0 * math.pi, z, tolerance=0.05)
+        times = [
+            0.49890 + 0.16270 * z - 0.54262 * z**2 + 6.16180 * z**3,
+            0.99748 + 0.18382 * z - 1.58270 * z**2 + 8.17120 * z**3,
+            1.49920 - 0.09297 * z - 0.28338 * z**2 + 1.85710 * z**3,
+        ]
+        np.testing.assert_allclose(made.times[1:], times, rtol=5e-3)
+        first = 0.16054 + 0.76699 * z + 2.26560 * z**2 - 1.22750 * z**3
+        assert made.amplitudes[0] == pytest.approx(first, abs=2e-3)
+
+
+def test_tolerant_shapers_of_much_damping_allow_less_than_asked_for() -> None:
+    near = np.linspace(0.8, 1.2, 401) * W
+    for kind in ("ei", "two-hump"):
+        for damping in (0.4, 0.6, 0.9):
+            for tolerance in (0.1, 0.5):
+                made = shaper(kind, W, damping, tolerance=tolerance)
+                assert (made.amplitudes > 0.0).all()
+                assert made.residual(near).max() <= tolerance * (1.0 + 1e-9)

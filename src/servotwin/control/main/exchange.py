@@ -144,10 +144,14 @@ class Label:
 
 @dataclass(frozen=True)
 class MotionTask:
-    """A planned motion; ``labels`` of its instructions, by the owners of the trajectory."""
+    """A planned motion; ``labels`` of its instructions, by the owners of the trajectory.
+
+    ``shaper``: kind of input shaper that the job asks for, 'none' for no shaping; None: as the controller does it.
+    """
 
     trajectory: Planned
     labels: tuple[Label, ...]
+    shaper: str | None = None
 
 
 @dataclass(frozen=True)

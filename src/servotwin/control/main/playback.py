@@ -43,8 +43,8 @@ class Outcome(Enum):
 class Playback:
     """The job under way. ``journal`` holds what was carried out, ``alarm`` why it cannot go on.
 
-    ``cursor_of`` begins a planned motion; ``outputs`` are as the last job left them. ``stepping``: what is under
-    way was begun by a single step. ``place``: the last planned motion and the time on it [s]; (-1, 0): none yet.
+    ``cursor_of`` begins a planned motion with a shaper; ``outputs`` are as the last job left them. ``stepping``: what
+    is under way was begun by a single step. ``place``: the last planned motion and the time on it [s]; (-1, 0): none.
 
     ``ahead``: nothing is planned within a period; ``plan_ahead`` does it in between, and an arm whose next task is
     not planned yet stands. A source that cannot plan ahead is asked within the period all the same.
@@ -53,7 +53,7 @@ class Playback:
     def __init__(
         self,
         source: ProgramSource,
-        cursor_of: Callable[[Planned], Cursor],
+        cursor_of: Callable[[Planned, str | None], Cursor],
         period_ns: int,
         outputs: Mapping[str, bool],
         *,
@@ -183,7 +183,7 @@ class Playback:
         self._task, self._elapsed, self._begun_ns = task, 0.0, None
         self.cursor = None
         if isinstance(task, MotionTask):
-            self.cursor = self.cursor_of(task.trajectory)
+            self.cursor = self.cursor_of(task.trajectory, task.shaper)
             self.place = (self.place[0] + 1, 0.0)
         return True
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 import numpy as np
 
@@ -45,7 +46,14 @@ WATCHED = 0.02  # beyond a limit of acceleration: the mean over a period of what
 TURNING = 1e-6  # share by which a turn may be quicker than asked for
 
 
-Shapers = Callable[[Array], Sequence[ShapedMode]]  # of a motion through joints (k, n)
+class Shapers(Protocol):
+    """How motions are shaped; ``kind``: of shaper, 'none' for no shaping, None as the robot file says."""
+
+    def shapes(self, kind: str | None = None) -> bool:
+        """Whether motions are shaped."""
+
+    def modes(self, poses: Array, kind: str | None = None) -> Sequence[ShapedMode]:
+        """Shapers of a motion through joints (k, n)."""
 
 
 class Reference:
@@ -162,24 +170,26 @@ class Reference:
         except (ValueError, np.linalg.LinAlgError) as error:
             raise InputError(f"no motion leads there ({error})") from None
 
-    def cursor_of(self, trajectory: Planned) -> Cursor:
-        """The begin of a planned motion."""
+    def cursor_of(self, trajectory: Planned, shaper: str | None = None) -> Cursor:
+        """The begin of a planned motion; ``shaper``: see ``Shapers``."""
         most = self.limits.tool_acceleration
         tool = ToolLimit(self._tool_pace, most) if np.isfinite(most) else None
         planned = getattr(trajectory, "acceleration", None)
         if planned is None:
-            return self._begun(trajectory, self.limits.acceleration, tool)
+            return self._begun(trajectory, self.limits.acceleration, tool, shaper)
         # An optimal motion is bounded by torques, not by the acceleration that is usual. A period may end one motion
         # and begin the next, so what was allowed stays so until the job is over.
         self.hardest = np.maximum(self.hardest, planned)
-        return self._begun(trajectory, np.maximum(self.limits.acceleration, planned), tool)
+        return self._begun(trajectory, np.maximum(self.limits.acceleration, planned), tool, shaper)
 
-    def _begun(self, trajectory: Planned, acceleration: Array, tool: ToolLimit | None) -> Cursor:
+    def _begun(
+        self, trajectory: Planned, acceleration: Array, tool: ToolLimit | None, shaper: str | None
+    ) -> Cursor:
         """A cursor at the begin of a motion, shaped where that is wanted and the motion goes anywhere."""
-        if self.shapers is None or trajectory.duration <= 0.0:
+        if self.shapers is None or trajectory.duration <= 0.0 or not self.shapers.shapes(shaper):
             return Cursor(trajectory, acceleration, tool)
         poses = by_way(trajectory.sample(np.linspace(0.0, trajectory.duration, POSES))[0])
-        modes = self.shapers(poses)
+        modes = self.shapers.modes(poses, shaper)
         if not modes or not np.ptp(poses, axis=0).any():
             return Cursor(trajectory, acceleration, tool)
         cursor = ShapedCursor(trajectory, acceleration, tool, modes, self.limits.speed, self.T)

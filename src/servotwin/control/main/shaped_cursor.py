@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,6 +28,15 @@ SLACK = 1e-9
 LEAST_RATE = 0.2
 ROUNDS = 6
 MOST_PERIODS = 1_000_000
+BLOCK = 128  # periods that are found at once while the pace is constant
+
+
+class Found(NamedTuple):
+    """The next periods at a constant pace: where the cursor ahead is (k,) [s], shaped lengths (k, 3), the motion."""
+
+    ahead: Array
+    places: Array
+    instants: Instants
 
 
 class ShapedCursor(Cursor):
@@ -35,6 +45,10 @@ class ShapedCursor(Cursor):
     ``modes``: shapers; ``speeds``, ``acceleration`` (n,): limits of the joints, ``period`` [s] of the controller.
     ``fitting``: the part of its pace at which the shaped motion keeps the limits, where a path bends.
     """
+
+    _found: Found
+    _taken: int  # of what was found
+    _found_for: float | None  # rate of the cursor ahead; None: it has arrived, at any rate
 
     def __init__(
         self,
@@ -69,6 +83,7 @@ class ShapedCursor(Cursor):
         self._filter = ShapingFilter(self.modes, self.period, np.array([[length], [0.0], [0.0]]))
         self._let_go = False
         self._rests = True
+        self._forget()
 
     # --- as a cursor --------------------------------------------------------------------------------
     @property
@@ -82,18 +97,89 @@ class ShapedCursor(Cursor):
         return self.done or self._rests
 
     def ahead(self, T: float, wanted: float) -> Instants:
-        """None: shaped commands are found one period at a time."""
-        return self._batch.first(0)
+        """Instants that the next calls of ``advance`` will come to, as long as nothing else is wanted.
+
+        None while the pace changes, and while the arm stands.
+        """
+        if self.done or self._let_go or not self._find(wanted * self.fitting):
+            return self._batch.first(0)
+        return Instants(*(column[self._taken :] for column in self._found.instants))
+
+    def skip(self, count: int) -> None:
+        """Go on over so many instants of ``ahead``."""
+        self._taken += count
+        i = self._taken - 1
+        self.time, self._place = float(self._found.instants.times[i]), self._found.places[i]
+        self._rests = False
 
     def advance(self, T: float, wanted: float, pace: Pace) -> tuple[Motion, float]:
         """Go on for T [s], always a period here: q, qd, qdd (n,) there, and no time left over."""
         if self.done:
             return self._stand(self.trajectory.duration), T
         if not pace.shaped:
+            self._give_back()
             return self._brake(), 0.0
         if self._let_go:  # it goes on from where it was stopped
             self._begin(self.time)
+        if self._find(wanted * self.fitting):
+            _, q, qd, qdd = self._found.instants
+            self.skip(1)
+            i = self._taken - 1
+            return (q[i], qd[i], qdd[i]), 0.0
         return self._shaped_step(wanted, pace), 0.0
+
+    # --- many periods at once -----------------------------------------------------------------------
+    def _find(self, rate: float) -> bool:
+        """Whether the next period is one of those found at once; finds them if the pace is constant."""
+        if self._taken < len(self._found.ahead) and self._found_for in (rate, None):
+            return True
+        self._give_back()
+        begin, stop = self._strokes[self._stroke]
+        ahead = self._ahead
+        arrived = ahead.time >= stop
+        steady = begin < ahead.time and ahead.rate == rate > 0.0 and ahead.slope == 0.0
+        if self.time < begin or not (arrived or steady):
+            return False
+        self._found, self._found_for = self._block(begin, stop, rate), None if arrived else rate
+        return len(self._found.ahead) > 0
+
+    def _block(self, begin: float, stop: float, rate: float) -> Found:
+        """The next periods, up to the one before the arm has come to rest."""
+        times = np.minimum(self._ahead.time + rate * self.period * np.arange(1, BLOCK + 1), stop)
+        signals = self._signals(times, rate, stop)
+        shaped, settled = self._filter.block(signals, self._place[0] / self.path.length, self._part)
+        places = shaped[:, :, 0]
+        where = np.clip(self.path.times(places[:, 0]), begin, stop)
+        over = settled | (where >= self.trajectory.duration)
+        count = int(np.argmax(over)) if over.any() else len(times)
+        self._filter.rewind(len(times) - count)
+        places, where = places[:count], where[:count]
+        motion = self.path.motions_at(where, places[:, 1], places[:, 2])  # eq:shaped-path
+        return Found(times[:count], places, Instants(where, *motion))
+
+    def _signals(self, times: Array, rate: float, stop: float) -> Array:
+        """Length, rate and second rate (k, 3, 1) of a cursor at times (k,) [s] that goes on at a constant rate."""
+        first, second = self.path.many_rates(np.minimum(times, stop))
+        signals = np.stack([self.path.lengths(times), rate * first, rate * rate * second], axis=1)
+        signals[times >= stop] = self.path.at(stop), 0.0, 0.0
+        return signals[:, :, None]
+
+    def _part(self, sample: Array) -> float:
+        """The part of the way that a shaped sample (3, 1) has gone."""
+        return float(sample[0, 0]) / self.path.length
+
+    def _give_back(self) -> None:
+        """Give up periods that were found and not taken."""
+        left = len(self._found.ahead) - self._taken
+        if self._taken:
+            self._ahead.go_to(float(self._found.ahead[self._taken - 1]))
+        self._filter.rewind(left)
+        self._forget()
+
+    def _forget(self) -> None:
+        nothing = np.zeros(0)
+        self._found = Found(nothing, nothing, self._batch.first(0))
+        self._taken, self._found_for = 0, -1.0
 
     def _shaped_step(self, wanted: float, pace: Pace) -> Motion:
         T, ahead, path = self.period, self._ahead, self.path
@@ -194,19 +280,17 @@ class ShapedCursor(Cursor):
         """Shaped lengths with their rates (k, 3), period by period, of a stroke at its pace."""
         T, rate, path = self.period, self.fitting, self.path
         times = begin + rate * T * np.arange(1, int(np.ceil((end - begin) / (rate * T) - SLACK)) + 1)
-        first, second = path.many_rates(np.minimum(times, end))
-        lengths = path.lengths(np.asarray(times, dtype=np.float64))
-        signals = np.stack([lengths, rate * first, rate * rate * second], axis=1)
-        signals[times >= end] = path.at(end), 0.0, 0.0
+        signals = self._signals(np.asarray(times, dtype=np.float64), rate, end)
         start = path.at(begin)
         chain = ShapingFilter(self.modes, T, np.array([[start], [0.0], [0.0]]))
-        out = [np.array([start, 0.0, 0.0])]
-        for k in range(MOST_PERIODS):
-            part = out[-1][0] / path.length
-            out.append(chain.step(signals[min(k, len(signals) - 1)][:, None], part)[:, 0])
-            if k >= len(signals) - 1 and chain.settled:
-                break
-        return np.array(out[1:])
+        rows: list[Array] = []
+        part, settled = start / path.length, np.zeros(1, dtype=bool)
+        while not settled.any() and sum(len(row) for row in rows) < MOST_PERIODS:
+            shaped, settled = chain.block(signals, part, self._part)
+            rows.append(shaped[: int(np.argmax(settled)) + 1, :, 0] if settled.any() else shaped[:, :, 0])
+            part = self._part(shaped[-1])
+            signals = np.repeat(np.array([[[path.at(end)], [0.0], [0.0]]]), BLOCK, axis=0)
+        return np.concatenate(rows)
 
     def _demand(self, places: Array) -> float:
         """The least factor on the time of a shaped stroke with which it keeps speeds and accelerations."""

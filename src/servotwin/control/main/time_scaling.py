@@ -186,6 +186,11 @@ class Cursor:
         times, q, qd, qdd = self._batch
         self.time, self._here, self._used = float(times[i]), (q[i], qd[i], qdd[i]), i + 1
 
+    def go_to(self, time: float) -> None:
+        """Be at a time of the trajectory [s], at the rate that it has."""
+        self.time, self._here = time, self._sample(time)
+        self._batch_for = (-1.0, -1.0)
+
     def _sample(self, time: float) -> Motion:
         q, qd, qdd = self.trajectory.sample(np.array([min(time, self.trajectory.duration)]))
         return q[0], qd[0], qdd[0]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cache, cached_property, partial
 
 import numpy as np
 
@@ -117,14 +117,30 @@ class ShaperChoice:
             found.append(wanted.frequency)
         return FollowedFrequency(np.linspace(0.0, 1.0, len(poses)), np.array(found[::-1]))
 
-    def with_settings(self, **changes: object) -> ShaperChoice:
-        """The same with other settings of ``controller.shaping``."""
-        control = controller_of(self.description)
-        shaping = control.shaping.model_copy(update=changes)
-        described = self.description.model_copy(
-            update={"controller": control.model_copy(update={"shaping": shaping})}
-        )
-        return replace(self, description=described)
+
+class MotionShapers:
+    """Shapers of the motions of a robot: those of its file, or of the kind that a job asks for."""
+
+    def __init__(self, description: RobotDescription, robot: Robot) -> None:
+        self._of = cache(partial(_choice, description, robot))
+
+    def shapes(self, kind: str | None = None) -> bool:
+        """Whether motions are shaped; refuses a shaper without a mode to shape."""
+        return self._of(kind) is not None
+
+    def modes(self, poses: Array, kind: str | None = None) -> list[ShapedMode]:
+        """Shapers of a motion through joints (k, n), from rest to rest."""
+        choice = self._of(kind)
+        return [] if choice is None else choice.modes(poses)
+
+
+def _choice(description: RobotDescription, robot: Robot, kind: str | None) -> ShaperChoice | None:
+    if kind is None:
+        return ShaperChoice.of(description, robot)
+    control = controller_of(description)
+    shaping = control.shaping.model_copy(update={"shaper": kind})
+    changed = control.model_copy(update={"shaping": shaping})
+    return ShaperChoice.of(description.model_copy(update={"controller": changed}), robot)
 
 
 @dataclass(frozen=True)

@@ -342,13 +342,8 @@ def statics(
 def finite_position(robot: Robot, q: ArrayLike) -> Array:
     """Joint positions (..., n) that are numbers."""
     place = robot._joint_array("q", q)
-    wrong = [
-        name
-        for name, good in zip(
-            robot.joint_names, np.isfinite(place).reshape(-1, robot.n).all(axis=0), strict=True
-        )
-        if not good
-    ]
+    finite = np.asarray(np.isfinite(place).reshape(-1, robot.n).all(axis=0))
+    wrong = [name for name, good in zip(robot.joint_names, finite, strict=True) if not good]
     if wrong:
         raise InputError(f"{robot.name}: {', '.join(wrong)}: expected finite positions", field="q")
     return place

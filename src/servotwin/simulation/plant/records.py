@@ -222,6 +222,43 @@ PMSM_WINDOW = _record(
     extremes=(MAX_JOINTS, 2),  # least and largest torque at the edges
 )
 
+# Synchronous motors side by side in a window (``flux_lanes``): a column for each; rows of intervals
+LANES = _record(
+    "rows",  # of the motor with most intervals
+    count=("i", _JOINTS),  # intervals of each motor
+    tau=(MAX_EDGES + 1, MAX_JOINTS),  # length and voltages of every interval, and of the present one
+    u_a=(MAX_EDGES + 1, MAX_JOINTS),
+    u_b=(MAX_EDGES + 1, MAX_JOINTS),
+    h=_JOINTS,
+    v_a=_JOINTS,
+    v_b=_JOINTS,
+    R=_JOINTS,  # of winding and bridge
+    g_d=_JOINTS,  # 1 / L
+    g_q=_JOINTS,
+    psi=_JOINTS,
+    p=_JOINTS,
+    w=_JOINTS,  # motion over the window
+    alpha=_JOINTS,
+    jerk=_JOINTS,
+    cos=_JOINTS,  # of the electrical angle when the window began, and now
+    sin=_JOINTS,
+    c=_JOINTS,
+    s=_JOINTS,
+    t=_JOINTS,  # time since the window began
+    D=_JOINTS,  # fluxes now
+    Q=_JOINTS,
+    T_0=_JOINTS,  # moments of the torque
+    T_1=_JOINTS,
+    T_2=_JOINTS,
+    T_3=_JOINTS,
+    energy=_JOINTS,
+    square=_JOINTS,
+    charge=_JOINTS,
+    most=_JOINTS,  # square of the largest current, least and largest torque per 3/2 of the pole pairs, at edges
+    low=_JOINTS,
+    high=_JOINTS,
+)
+
 # Robots with elastic gears (``elastic_window`` has the equations). Motors behind stiff gears: their number and list.
 ELASTIC_WINDOW = _record(
     "stiff_count stuck_count dry events",  # dry: some of them have dry friction; events: of the present window
@@ -303,6 +340,7 @@ WORLD = _record(
     general=GENERAL,
     dc=DC_WINDOW,
     pmsm=PMSM_WINDOW,
+    lanes=LANES,
     elastic_window=ELASTIC_WINDOW,
     generated=_record(buffers=(2, step_buffer_size(MAX_JOINTS))),  # before and after a step of generated RK4
 )

@@ -257,6 +257,30 @@ LANES = _record(
     most=_JOINTS,  # square of the largest current, least and largest torque per 3/2 of the pole pairs, at edges
     low=_JOINTS,
     high=_JOINTS,
+    # motors behind elastic gears (``elastic_lanes``)
+    margin=_JOINTS,  # least distance from an event so far; negative: not in its lane
+    way=_JOINTS,  # direction in which a shaft slides, 0 without dry friction or if it sticks
+    sticks=_JOINTS,  # 1 if it does, and slides the other way round
+    slides=_JOINTS,
+    per_J=_JOINTS,  # 1 / J, 0 of a stuck shaft
+    f=_JOINTS,
+    coulomb=_JOINTS,
+    fall=_JOINTS,  # excess of a Stribeck curve when the window began, one over its speed, speed then
+    per_fall=_JOINTS,
+    w_0=_JOINTS,
+    hold_up=_JOINTS,  # what stiction holds
+    hold_down=_JOINTS,
+    stiffness=_JOINTS,
+    damping=_JOINTS,
+    twist=_JOINTS,  # of the gear now, and by how much the motor turned
+    turned=_JOINTS,
+    load_w=_JOINTS,  # motion of the load over the window, as the motor sees it
+    load_a=_JOINTS,
+    load_j=_JOINTS,
+    passed=_JOINTS,  # impulse and moment of the spring's torque
+    lever=_JOINTS,
+    rubbed=_JOINTS,  # work of friction and of the damper
+    damped=_JOINTS,
 )
 
 # Robots with elastic gears (``elastic_window`` has the equations). Motors behind stiff gears: their number and list.

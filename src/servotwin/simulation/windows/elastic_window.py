@@ -29,6 +29,7 @@ from servotwin.drives.records import FREE, MOTOR, POWER, STOP, STUCK
 from servotwin.simulation.plant.rates import ELECTRIC, FRICTION, GEAR, SQUARE, TORQUE
 from servotwin.simulation.plant.records import WORLD
 from servotwin.simulation.windows.dc_window import REFRESH
+from servotwin.simulation.windows.elastic_lanes import elastic_lanes
 from servotwin.simulation.windows.elastic_motor import elastic_motor
 from servotwin.simulation.windows.general_window import bus_voltage, bus_window, restore_modes, save_modes
 from servotwin.simulation.windows.motor_coordinates import at_joint, at_motor, joint_from_motors
@@ -291,9 +292,11 @@ def elastic_window(
     if elastic.stiff_count > 0:
         steady = stiff_motors(world, motors, u, start, span)
     lines_of_stiff(world, span)
+    elastic_lanes(world, motors, u, start, span)
     for j in range(world.m):
         if motors[j].flexible >= 0:
-            steady = steady and elastic_motor(world, motors[j], j, u, start, span)
+            if world.lanes.margin[j] < 0.0:
+                steady = steady and elastic_motor(world, motors[j], j, u, start, span)
             spring_parabola(world, j, span)
     if steady:
         move_joints(world, stops, span)

@@ -259,7 +259,7 @@ def three_phase_with_diodes(
         star = (s_0 + s_1 + s_2) / 3.0
         to_0, to_1, to_2 = s_0 - star - e[0], s_1 - star - e[1], s_2 - star - e[2]
         end = min(next_0, next_1, next_2)
-        if side_0 == OFF or side_1 == OFF or side_2 == OFF:
+        if OFF in (side_0, side_1, side_2):
             end = min(
                 end,
                 t + zero_within(x_0, to_0, slow, end - t) if side_0 == OFF else NEVER,

@@ -25,6 +25,7 @@ from servotwin.compiled.native_calls import call_address, records_at
 from servotwin.drives.friction import joint_friction_torque
 from servotwin.drives.gears import spring_torque
 from servotwin.drives.peaks import update_peaks
+from servotwin.drives.pmsm.model import electrical_turn
 from servotwin.drives.records import FREE, MOTOR, POWER, STOP, STUCK
 from servotwin.simulation.plant.rates import ELECTRIC, FRICTION, GEAR, SQUARE, TORQUE
 from servotwin.simulation.plant.records import WORLD
@@ -125,8 +126,7 @@ def begin_motors(world: Any, motors: Any) -> None:
         elastic.i[j] = state.y[k]
         elastic.i_q[j] = state.y[k + 1] if motor.charge_at >= 0 else 0.0
         if motor.charge_at >= 0:
-            angle = motor.pole_pairs * motor.theta
-            elastic.cos[j], elastic.sin[j] = math.cos(angle), math.sin(angle)
+            elastic.cos[j], elastic.sin[j] = electrical_turn(motor)
         elastic.impulse[j] = elastic.square[j] = elastic.electric[j] = elastic.charge[j] = 0.0
         elastic.friction[j] = elastic.gear[j] = elastic.passed[j, 0] = elastic.passed[j, 1] = 0.0
         elastic.peak[j, 0] = elastic.i[j] * elastic.i[j] + elastic.i_q[j] * elastic.i_q[j]

@@ -39,7 +39,7 @@ from servotwin.compiled.jit import helper, part, piece
 from servotwin.compiled.native_calls import records_at
 from servotwin.drives.peaks import update_peaks
 from servotwin.drives.pmsm.interval import pmsm_interval, pmsm_stored, turn_by
-from servotwin.drives.pmsm.model import pmsm_torque
+from servotwin.drives.pmsm.model import electrical_turn, pmsm_torque
 from servotwin.drives.records import MOTOR, STOP
 from servotwin.drives.winding_window import ripple_shape, window_functions
 from servotwin.simulation.plant.rates import ELECTRIC, FRICTION, SQUARE, TORQUE
@@ -251,8 +251,7 @@ def predict(world: Any, motors: Any, start: float, span: float) -> None:
         motor = motors[j]
         pmsm.decay[j] = (motor.R + motor.R_bridge) / motor.L_q
         window_functions(pmsm.G, j, pmsm.decay[j], span)
-        angle = motor.pole_pairs * motor.theta
-        pmsm.cos[j], pmsm.sin[j] = math.cos(angle), math.sin(angle)
+        pmsm.cos[j], pmsm.sin[j] = electrical_turn(motor)
     guess(world, motors, start, span)
     for _ in range(ROUNDS):
         answer_to_edges(world, motors, start, span)

@@ -1,8 +1,8 @@
 r"""One short step of a synchronous motor under constant voltage, without a branch: many motors side by side.
 
 The series of eq:flux-series to their seventh power, written out, and three points of Gauss for the integrals
-(eq:flux-energy): for :math:`x = (R/L + p\,\omega)\,\tau` up to ``SHORT`` the first term left out, :math:`x^8/8!`, and the
-rest of the integrals, :math:`x^6/2\,016\,000`, are below 1e-10 of the flux. A loop over motors that calls nothing
+(eq:flux-energy): for :math:`x = (R/L + p\,\omega)\,\tau` up to ``SHORT`` the first term left out, :math:`x^8/8!`, and
+the rest of the integrals, :math:`x^6/2\,016\,000`, are below 1e-10 of the flux. A loop over motors that calls nothing
 else becomes vector instructions of the processor, with a motor in every lane.
 """
 
@@ -88,8 +88,8 @@ def flux_step(
 ) -> tuple[float, float, float, float, float, float, float, float, float]:  # fmt: skip
     """Fluxes after a step, and its integrals; arguments as of ``pmsm_interval``, motion and angle as it begins.
 
-    Returns the fluxes, the integrals of the torque and of its moments t^k / k! up to the third, of the electrical power,
-    of 3/2 i^2, of i_q.
+    Returns the fluxes, the integrals of the torque and of its moments t^k / k! up to the third, of the electrical
+    power, of 3/2 i^2, of i_q.
     """
     ph = p * h
     d, q, u, v = flux_terms(

@@ -131,20 +131,19 @@ def elastic_interval(world: Any, first: int) -> None:
             lanes.per_J[j],
         )
         k, d, way, D, Q = lanes.stiffness[j], lanes.damping[j], lanes.way[j], lanes.D[j], lanes.Q[j]
-        load_j = lanes.load_j[j]
-        load_a = lanes.load_a[j] + t * load_j
+        load_j, load_a = lanes.load_j[j], lanes.load_a[j] + t * lanes.load_j[j]
         load_w = lanes.load_w[j] + t * (lanes.load_a[j] + 0.5 * t * load_j)
         u_d, u_q = c * lanes.v_a[j] + s * lanes.v_b[j], c * lanes.v_b[j] - s * lanes.v_a[j]
         salient, y = g_q - g_d, 1.5 * p
         along = salient * (D - psi) + psi * g_q
-        slip, per = w - load_w, lanes.per_fall[j]
-        s_0 = k * lanes.twist[j] + d * slip
+        slip, per, s_0 = w - load_w, lanes.per_fall[j], k * lanes.twist[j] + d * (w - load_w)
         z = (w - lanes.w_0[j]) * (w + lanes.w_0[j]) * per * per
-        rest = lanes.fall[j] * small_exp(z)  # eq:stribeck-series
-        ratio = w * per
+        rest, ratio = lanes.fall[j] * small_exp(z), w * per  # eq:stribeck-series
         f_0 = lanes.f[j] * w + way * (lanes.coulomb[j] + rest)
-        slope = lanes.f[j] - way * 2.0 * ratio * per * rest
-        bend = way * (4.0 * ratio * ratio - 2.0) * per * per * rest
+        slope, bend = (
+            lanes.f[j] - way * 2.0 * ratio * per * rest,
+            way * (4.0 * ratio * ratio - 2.0) * per * per * rest,
+        )
         alpha = (y * Q * along - f_0 - s_0) * per_J
         s_1 = k * slip + d * (alpha - load_a)
         D_dot, Q_dot = u_d - R * g_d * (D - psi) + p * w * Q, u_q - R * g_q * Q - p * w * D
@@ -174,8 +173,10 @@ def elastic_interval(world: Any, first: int) -> None:
         D, Q = D + p * Q * at_end, Q - p * D * at_end
         w_1 += more * per_J
         middle = w + 0.5 * h * (alpha + 0.25 * h * jerk) + 0.125 * (w_1 - w - h * (alpha + 0.5 * h * jerk))
-        to_m, to_1 = middle - w, w_1 - w
-        f_m, f_e = f_0 + to_m * (slope + 0.5 * to_m * bend), f_0 + to_1 * (slope + 0.5 * to_1 * bend)
+        f_m, f_e = (
+            f_0 + (middle - w) * (slope + 0.5 * (middle - w) * bend),
+            f_0 + (w_1 - w) * (slope + 0.5 * (w_1 - w) * bend),
+        )
         load_m, load_1 = (
             load_w + 0.5 * h * (load_a + 0.25 * h * load_j),
             load_w + h * (load_a + 0.5 * h * load_j),
@@ -190,22 +191,20 @@ def elastic_interval(world: Any, first: int) -> None:
         slowest = min(way * w_1, way * w + min(way * alpha * h, 0.0))
         moves = slowest + (1.0 - way * way) + lanes.sticks[j] * slack
         lanes.margin[j] = min(
-            lanes.margin[j], min(lanes.sticks[j] * slack + lanes.slides[j], moves), SERIES - abs(z)
+            lanes.margin[j], lanes.sticks[j] * slack + lanes.slides[j], moves, SERIES - abs(z)
         )
         lanes.T_0[j] += m_0 + more
         lanes.energy[j] += energy + 1.5 * area * (u_d * g + u_q * b)
         lanes.square[j] += square + 3.0 * area * (i_d * g + i_q * b)
         lanes.charge[j] += charge + area * b
-        lanes.passed[j] += spring
-        lanes.lever[j] += lever + t * spring
+        lanes.passed[j], lanes.lever[j] = lanes.passed[j] + spring, lanes.lever[j] + lever + t * spring
         lanes.rubbed[j] += h / 6.0 * (f_0 * w + 4.0 * f_m * middle + f_e * w_1)
         lanes.damped[j] += d * h / 6.0 * (slip * slip + 4.0 * slip_m * slip_m + slip_1 * slip_1)
         lanes.most[j], lanes.high[j] = (
             max(lanes.most[j], i_d * i_d + i_q * i_q),
             max(lanes.high[j], abs(torque)),
         )
-        lanes.turned[j] += turned
-        lanes.twist[j], lanes.w[j], lanes.t[j] = twist, w_1, t + h
+        lanes.turned[j], lanes.twist[j], lanes.w[j], lanes.t[j] = lanes.turned[j] + turned, twist, w_1, t + h
         lanes.D[j], lanes.Q[j], lanes.c[j], lanes.s[j] = D, Q, c, s
 
 
@@ -225,7 +224,7 @@ def take_lane(world: Any, j: int) -> None:
 
 @part
 def elastic_lanes(world: Any, motors: Any, u: float, start: float, span: float) -> None:
-    """Carry over the window whatever can go side by side; the margin of the others is negative, their state as it was."""
+    """Carry over the window whatever can go side by side; the others keep their state, with a negative margin."""
     lanes, first = world.lanes, 0
     begin_elastic_lanes(world, motors, u, start, span)
     while lanes.rows > 0 and first < world.m:

@@ -9,17 +9,26 @@ PINS := pyproject.toml constraints.txt
 # Tools of releases bring a pip of their own and stay out of the environment that is tested.
 RELEASE := $(VENV)/release
 
+# `make bench-against HEAD~3`: the word behind the target is the commit, not a target of its own.
+ifeq (bench-against,$(firstword $(MAKECMDGOALS)))
+REV ?= $(word 2,$(MAKECMDGOALS))
+$(eval $(wordlist 2,2,$(MAKECMDGOALS)):;@:)
+endif
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint fuzz kills bench optimal hil fresh objects package pins audit hashed clean
+.PHONY: help demo test campaign lint fuzz kills bench bench-against optimal hil fresh objects package pins audit hashed clean
 
 help:  ## list the targets
-	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## */  make \1\t/' | expand -t 16
+	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## */  make \1\t/' | expand -t 21
 
 demo: $(VENV)/.ready-core  ## simulate the GSIS SCARA with drives and controllers, write out/demo
 	$(BIN)/servotwin demo --out out/demo
 
 test: $(VENV)/.ready-test $(VENV)/.ready-octave  ## run all tests (PYTEST_ARGS="-k word" to choose)
 	$(BIN)/python -m pytest -q $(PYTEST_ARGS)
+
+campaign: $(VENV)/.ready-test  ## the tests of random cases with all their cases; make test takes a sample of each
+	SERVOTWIN_CAMPAIGN=1 $(BIN)/python -m pytest -q $(PYTEST_ARGS) -m campaign
 
 lint: $(VENV)/.ready-lint  ## style, types, layers
 	$(BIN)/ruff check .
@@ -32,6 +41,9 @@ fuzz: $(VENV)/.ready-lint  ## mutated files against every decoder (FUZZ_SECONDS=
 
 bench: $(VENV)/.ready-bench  ## speed, as ratios against peers in one run (BENCH=short: everything once, nothing judged)
 	$(BIN)/python -m benchmarks $(BENCH)
+
+bench-against: $(VENV)/.ready-core  ## make bench-against REV: speed of the tree beside that commit, in turn (AGAINST="'MOVEJ planned' rounds=3": some rows)
+	@$(BIN)/python -m benchmarks.against '$(REV)' $(AGAINST)
 
 optimal: $(VENV)/.ready-test  ## a hundred optimal motions, some of them against CasADi, all played on the averaged plant
 	$(BIN)/python -m benchmarks.optimal_campaign 100 12

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.against_rows import MANUTEC
 from benchmarks.timing import EFFORT, Row
 from servotwin.compiled.jit import kernel, piece
 from servotwin.compiled.native_calls import records_at
@@ -22,12 +23,6 @@ from servotwin.simulation.windows.choice import Window
 from servotwin.simulation.windows.elastic_lanes import elastic_interval
 from servotwin.simulation.windows.flux_lanes import LANES, flux_interval, take_row
 
-MANUTEC = {
-    "solver.pwm": "switched",
-    "set.controller.axis_period": "1 ms",
-    "set.controller.speed_period": "1 ms",
-    "set.controller.current_period": "0.125 ms",
-}
 ROBOTS: dict[str, tuple[str, dict[str, str], float]] = {
     "Manutec r3, 0.125 ms": ("manutec-r3-move", MANUTEC, 10.0),
     "sixaxis-5kg, 62.5 us": (str(Path(__file__).parent / "sixaxis-5kg-move.yaml"), {}, 4.0),

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 import servotwin as st
+from benchmarks.against_rows import MOVES, START, job_texts
 from benchmarks.timing import EFFORT, Row, best_of
 from servotwin.control.main.exchange import EndTask, MotionTask
 from servotwin.description.load import read_description
@@ -22,9 +23,7 @@ from servotwin.motion.requests import MoveJ
 from servotwin.motion.time_optimal import path_through, time_optimal
 from servotwin.simulation.job_run import run_job
 
-JOB = 200  # moves
 JOB_S = 0.5  # s; a job is planned in at most this time
-START = np.array([0.3, 0.8, 0.05, 0.2])
 
 
 def planning() -> list[Row]:
@@ -66,7 +65,7 @@ def joint_move() -> Row:
         "ruckig (C++)",
         times["peer"],
         0.1,
-        "calculate() of C++; ours makes a trajectory of Python objects, which alone take most of its time",
+        "calculate() of C++; ours makes a trajectory object",
     )
 
 
@@ -174,7 +173,7 @@ def job() -> Row:
         if any(problem.error for problem in program.check(robot.joint_names, None, sliding)):
             raise ValueError("the job of the benchmark has problems")
         player = Player(program, robot, limits)
-        q = START
+        q = np.array(START)
         while not isinstance(task := player.next(q, {}, single=False, timed_out=False), EndTask):
             if not isinstance(task, MotionTask):
                 raise TypeError(f"a move of the benchmark cannot be planned: {task}")
@@ -182,10 +181,10 @@ def job() -> Row:
             q = last.sample(np.array([last.duration]))[0][0]
         return sum(len(planned.moves) for planned in player.plans)
 
-    if ours() != JOB:
+    if ours() != MOVES:
         raise ValueError("not all moves of the benchmark were planned")
     times = best_of({"ours": ours}, calls=1, rounds=5)
-    what = f"job of {JOB} moves: read, checked, interpreted, planned"
+    what = f"job of {MOVES} moves: read, checked, interpreted, planned"
     return Row(what, times["ours"], "half a second", JOB_S, 1.0)
 
 
@@ -207,27 +206,3 @@ def job_beside_simulation() -> list[Row]:
         Row(what, times["job"], limit, times["scenario"], 0.8, "limit 1: all in the compiled loop"),
         Row(f"{what}, planning counted", times["planned"], limit, times["scenario"], 0.5),
     ]
-
-
-def job_texts(robot: st.Robot) -> tuple[str, str]:
-    """A job and its points file."""
-    rng = np.random.default_rng(0)
-    lines, points = [], []
-    for k in range(JOB):
-        q = START + np.array([0.4, 0.4, 0.04, 0.5]) * rng.uniform(-1, 1, 4)
-        blend = " BLEND 5 mm" if k % 2 else ""
-        if k % 4 == 0:
-            A, B, W = np.degrees(q[[0, 1, 3]])
-            lines.append(f"MOVEJ P{k} SPEED 50%{blend}")
-            joints = f"A: {A:.6f} deg, B: {B:.6f} deg, Z: {1e3 * q[2]:.6f} mm, W: {W:.6f} deg"
-            points.append(f"  P{k}: {{joints: {{{joints}}}}}")
-        else:
-            X = robot.fkine(q)
-            (x, y, z), yaw = 1e3 * X[:3, 3], np.degrees(np.arctan2(X[1, 0], X[0, 0]))
-            lines.append(f"MOVEL P{k} SPEED 80%{blend}")
-            pose = (
-                f"x: {x:.6f} mm, y: {y:.6f} mm, z: {z:.6f} mm, roll: 0 deg, pitch: 0 deg, yaw: {yaw:.6f} deg"
-            )
-            points.append(f"  P{k}: {{{pose}}}")
-    head = "format: servotwin-points/1\nrobot: gsis-scara\npoints:\n"
-    return "\n".join(lines) + "\n", head + "\n".join(points) + "\n"

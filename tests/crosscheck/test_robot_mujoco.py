@@ -12,6 +12,7 @@ import pytest
 import servotwin as st
 from benchmarks.mujoco_model import expressible, joint_order, to_mujoco
 from servotwin.robot.robot import Robot
+from tests.campaign import campaign, cases
 from tests.crosscheck.robot_data import urdf_path
 from tests.random_trees import build_mechanism
 
@@ -46,7 +47,8 @@ def _compare(robot: Robot, rng: np.random.Generator) -> None:
         close(robot.accel(q, qd, tau), data.qacc[order])
 
 
-@pytest.mark.parametrize("seed", range(60))
+@campaign
+@pytest.mark.parametrize("seed", range(cases(16, 60)))
 def test_mujoco_agrees_on_random_trees(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 9))

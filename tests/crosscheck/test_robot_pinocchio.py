@@ -9,6 +9,7 @@ import pytest
 import servotwin as st
 from servotwin.description.load import catalogue_names
 from servotwin.robot.robot import Robot
+from tests.campaign import campaign, cases
 from tests.crosscheck.pinocchio_model import depth_first, to_pinocchio, tree_order
 from tests.crosscheck.robot_data import urdf_path
 from tests.random_trees import random_mechanism
@@ -65,7 +66,8 @@ def _compare_tree(robot: Robot, rng: np.random.Generator) -> None:
     close(potential, pin.computePotentialEnergy(model, data, x))
 
 
-@pytest.mark.parametrize("seed", range(120))
+@campaign
+@pytest.mark.parametrize("seed", range(cases(30, 120)))
 def test_pinocchio_agrees_on_random_trees(seed):
     rng = np.random.default_rng(1000 + seed)
     mechanism = random_mechanism(rng, int(rng.integers(1, 8)))

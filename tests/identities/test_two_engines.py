@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from servotwin.mechanism.model import Coupling, Mechanism, Rotors
 from servotwin.robot.robot import Robot
+from tests.campaign import campaign, cases
 from tests.random_trees import mechanisms
 
 ENGINES = 1e-10  # both engines are backward stable; inertias of random trees are well conditioned
@@ -28,7 +29,8 @@ def robots_and_states(draw, max_joints: int = 7):
     return mechanism.with_(rotors=rotors), rng
 
 
-@settings(max_examples=40)
+@campaign
+@settings(max_examples=cases(12, 40))
 @given(robots_and_states())
 def test_engines_agree_on_random_trees(case):
     mechanism, rng = case
@@ -55,7 +57,8 @@ def test_engines_agree_on_random_trees(case):
         close(pose, others[frame])
 
 
-@settings(max_examples=25)
+@campaign
+@settings(max_examples=cases(10, 25))
 @given(robots_and_states(6))
 def test_couplings_project_the_tree(case):
     mechanism, rng = case
@@ -85,7 +88,8 @@ def test_couplings_project_the_tree(case):
         close(tau, robot.rne(q, qd, acc), 1e-9)
 
 
-@settings(max_examples=40)
+@campaign
+@settings(max_examples=cases(12, 40))
 @given(robots_and_states())
 def test_hybrid_satisfies_the_equations_of_motion(case):
     mechanism, rng = case
@@ -104,7 +108,8 @@ def test_hybrid_satisfies_the_equations_of_motion(case):
         close(robot.rne(q, qd, out.qdd, wrench, drives=drives), out.tau, 1e-9)
 
 
-@settings(max_examples=40)
+@campaign
+@settings(max_examples=cases(12, 40))
 @given(robots_and_states())
 def test_external_wrench_does_its_virtual_work(case):
     mechanism, rng = case
@@ -115,7 +120,8 @@ def test_external_wrench_does_its_virtual_work(case):
     close(change @ qd, -wrench @ (robot.jacob0(q, "link1") @ qd), 1e-9)
 
 
-@settings(max_examples=25)
+@campaign
+@settings(max_examples=cases(10, 25))
 @given(robots_and_states())
 def test_energy_rate_is_the_power_of_the_joints(case):
     mechanism, rng = case

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import servotwin
+from tests.campaign import VARIABLE, cases
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -169,7 +170,29 @@ def test_makefile_lists_every_target_among_the_phony_ones() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     phony = re.search(r"^\.PHONY: (.*)$", makefile, re.M)
     assert phony is not None
-    assert set(re.findall(r"^([a-z]+):", makefile, re.M)) == set(phony[1].split())
+    assert set(re.findall(r"^([a-z-]+):", makefile, re.M)) == set(phony[1].split())
+
+
+def test_tests_that_take_a_sample_are_found_by_the_campaign() -> None:
+    """``make campaign`` runs what bears the mark, with all cases; a sample without it would be all that is ever run."""
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert f"{VARIABLE}=1 $(BIN)/python -m pytest -q $(PYTEST_ARGS) -m campaign" in makefile
+    sampled = 0
+    for path in sorted((ROOT / "tests").rglob("test_*.py")):
+        if path == Path(__file__).resolve():
+            continue
+        text = path.read_text(encoding="utf-8")
+        marked = len(re.findall(r"^@campaign$", text, re.M))
+        assert len(re.findall(r"\bcases\(\d+, \d+\)", text)) == marked, path.name
+        sampled += marked
+    assert sampled > 5
+
+
+def test_campaign_takes_all_cases_and_the_tests_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)
+    assert cases(3, 9) == 3
+    monkeypatch.setenv(VARIABLE, "1")
+    assert cases(3, 9) == 9
 
 
 FACTOR = re.compile(

@@ -197,6 +197,8 @@ def _print_ellipsoids(found: Statics) -> None:
         ellipsoids.append(("stiffness [N/m]", found.stiffness_ellipsoid))
     for name, ellipsoid in ellipsoids:
         for length, direction in zip(without_noise(ellipsoid.lengths), ellipsoid.directions.T, strict=True):
-            rows.append((name, number(float(length), 5), *(f"{v + 0.0:.4f}" for v in direction)))
+            rows.append(
+                (name, number(float(length), 5), *(f"{round(float(v), 4) + 0.0:.4f}" for v in direction))
+            )
     print_heading("Ellipsoids")
     print_table(("semi-axis", "length", "x", "y", "z"), rows)

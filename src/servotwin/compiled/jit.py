@@ -21,6 +21,7 @@ from numba import njit
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined,unused-ignore]
 from numba.core.serialize import dumps
+from numba.core.types.misc import unliteral
 
 from servotwin.cache import store
 from servotwin.compiled import numba_quicker, shipped
@@ -100,7 +101,21 @@ def _for_callers(compiled: Any) -> Any:
     compiler = getattr(compiled, "_compiler", None)
     if type(compiler) is _FunctionCompiler:
         compiler.__class__ = CallersOnly
+        _compile_once_for_literals(compiled)
     return compiled
+
+
+def _compile_once_for_literals(compiled: Any) -> None:
+    """Let a number that is written in a call count as any number of its type.
+
+    Numba would compile the function anew for each of them; where it is inlined, LLVM knows the number all the same.
+    """
+    template_for = compiled.get_call_template
+
+    def get_call_template(args: Any, kws: Any) -> Any:
+        return template_for(tuple(map(unliteral, args)), kws)
+
+    compiled.get_call_template = get_call_template
 
 
 def allocator(function: Function) -> Function:

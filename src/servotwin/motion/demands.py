@@ -21,7 +21,7 @@ from servotwin.motion.law_sampling import LEAST, PARTS
 from servotwin.motion.laws import breaks, numbers_of, times_at
 from servotwin.motion.legs import Leg
 from servotwin.motion.limits import MotionLimits
-from servotwin.motion.peaks import NODES
+from servotwin.motion.peaks import NODES, farthest_outside
 from servotwin.motion.tool_point import point_motion
 from servotwin.motion.trajectory import PathSegment
 
@@ -103,7 +103,7 @@ def _forces(leg: Leg, segment: PathSegment, limits: MotionLimits, cells: Cells, 
     """Torques, which jump with friction: sampled, then more closely around the largest."""
     robot, motors = leg.tracker.robot, limits.motors
     kinds: list[tuple[str, Shares, tuple[str, ...]]] = []
-    if np.isfinite(limits.torque).any():
+    if limits.joint_torque_limited:
 
         def torques(*state: Array) -> Array:
             return np.asarray(np.abs(robot.rne(*state, drives=True)) / limits.torque)
@@ -156,14 +156,13 @@ def outside(path: JointPath, limits: MotionLimits) -> tuple[float, int, float]:
     Between two points every joint, and so every sum of joints, follows a quintic, which the nodes of a cell
     give exactly.
     """
-    stands = limits.positions(path.q)
-    ends = np.maximum(limits.low - stands, stands - limits.high)
-    k, axis = np.unravel_index(int(np.argmax(ends)), ends.shape)
-    worst = float(ends[k, axis]), int(axis), float(path.s[k])
-    # A joint that is further from its limits than it moves between two points does not reach them.
-    near = np.nonzero(-ends.max(axis=0) <= np.abs(np.diff(stands, axis=0)).max(axis=0))[0]
-    if path.s.size == 2 or not near.size:
+    stands = np.ascontiguousarray(limits.positions(path.q))
+    reach = np.empty(stands.shape[1], dtype=np.bool_)
+    size, axis, k = farthest_outside(stands, limits.low, limits.high, reach)
+    worst = size, axis, float(path.s[k])
+    if path.s.size == 2 or not reach.any():
         return worst
+    near = np.nonzero(reach)[0]
     cells = Cells(path.s)
     q = limits.positions(path.at(cells.at)[0])
     for joint in near:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from operator import truediv
 
 import numpy as np
@@ -16,8 +17,9 @@ import numpy as np
 from servotwin.compiled.jit import kernel
 from servotwin.description.fields import FARTHEST
 from servotwin.mechanism.model import Array
-from servotwin.motion.joint_path import path_of_rows
-from servotwin.motion.laws import Profile, make_profile, ramp_limits, rest_ramps
+from servotwin.motion.joint_path import JointPath, path_of_rows
+from servotwin.motion.law_sampling import CUBIC, JERK_LIMITED, LINEAR, rest_law
+from servotwin.motion.laws import Profile, make_profile, ramps_of_numbers
 from servotwin.motion.limits import MotionLimits
 from servotwin.motion.ramps import ProfileKind
 from servotwin.motion.requests import MoveJ, Request
@@ -26,7 +28,13 @@ from servotwin.motion.trajectory import PathSegment
 MoveLaws = tuple[
     Profile | None, ...
 ]  # one for all joints, or one per joint; None for a joint that does not move
-BY_RAMPS = (None, "cubic-ramp", "trapezoid", "s-curve")  # profiles of ``quick_move``
+USUAL = -1  # the shape of a MOVEJ that names no profile
+BY_RAMPS = {
+    None: USUAL,
+    "trapezoid": LINEAR,
+    "cubic-ramp": CUBIC,
+    "s-curve": JERK_LIMITED,
+}  # profiles of ``quick_move``
 SHORTEST = 1e-9  # rad, m: ``quick_move`` leaves a shorter move to the planner of legs
 
 
@@ -97,8 +105,39 @@ def sample_laws(laws: MoveLaws, t: Array, stroke: Array) -> tuple[Array, Array, 
 
 
 # --- MOVEJ --------------------------------------------------------------------------------------------
+class JointMove(PathSegment):
+    """The segment of a joint move as compiled code leaves it; path and law are made when they are asked for."""
+
+    rows: Array
+    numbers: Array
+    shape: int
+
+    @classmethod
+    def of(cls, rows: Array, numbers: Array, shape: int) -> JointMove:
+        """The move of a line (6, n), see ``path_of_rows``, and the numbers (9,) of its law, see ``LawNumbers``."""
+        new = object.__new__(cls)
+        new.__dict__.update(kind="joint", rows=rows, numbers=numbers, shape=shape)
+        return new
+
+    @cached_property
+    def path(self) -> JointPath:
+        """The line, s from 0 to 1."""
+        return path_of_rows(self.rows)
+
+    @cached_property
+    def law(self) -> Profile:
+        """The law of s."""
+        return ramps_of_numbers(self.shape, self.numbers)
+
+
 def quick_move(request: Request, q: Array, limits: MotionLimits) -> PathSegment | None:
-    """The motion of a MOVEJ from q (n,) that only the limits of the joints bound; None for any other request.
+    """The motion of a MOVEJ from q (n,) that only the limits of the joints bound; None for any other request."""
+    found = quick_numbers(request, q, limits)
+    return None if found is None else found[0]
+
+
+def quick_numbers(request: Request, q: Array, limits: MotionLimits) -> tuple[JointMove, float] | None:
+    """``quick_move`` and its duration [s].
 
     Blends, tools, speeds in m/s, durations, quintics and limits of torque, motors or tool need a leg (``legs.leg_of``);
     so do positions beyond the limits, which the planner refuses with its reasons.
@@ -107,19 +146,16 @@ def quick_move(request: Request, q: Array, limits: MotionLimits) -> PathSegment 
         return None
     target = np.asarray(request.target, dtype=np.float64)
     table = limits.joint_table
-    if target.shape != q.shape or table.shape[1] != q.size:  # compiled code looks at no shapes
+    n = q.size
+    if target.shape != q.shape or table.shape[1] != n:  # compiled code looks at no shapes
         return None
     if limits.quantities.names and _quantities_beyond(q, target, limits):
         return None
-    rows = np.empty((6, q.size))
-    rows[0], rows[1] = q, target
-    by_speed, by_acceleration, by_jerk = fill_line(rows, table)
-    if by_speed <= 0.0 or by_acceleration <= 0.0:
-        return None
-    profile = request.profile or ("s-curve" if by_jerk > 0.0 else "cubic-ramp")
-    speed, acceleration = request.speed.value / by_speed, (request.acceleration or 1.0) / by_acceleration
-    ramps = ramp_limits(profile, speed, acceleration, 1.0 / by_jerk if by_jerk > 0.0 else None)
-    return PathSegment("joint", path_of_rows(rows), rest_ramps(1.0, speed, ramps))
+    rows, numbers = np.empty((6, n)), np.empty(9)
+    rows[0], rows[1] = q, target  # whose memory may lie in any order, or not be ours to write
+    share = request.acceleration or 1.0
+    shape, duration = fill_move(rows, table, BY_RAMPS[request.profile], request.speed.value, share, numbers)
+    return None if shape < 0 else (JointMove.of(rows, numbers, shape), duration)
 
 
 def _bounded_by_joints(move: MoveJ, limits: MotionLimits) -> bool:
@@ -163,3 +199,27 @@ def fill_line(rows: Array, limits: Array) -> tuple[float, float, float]:
     if not longest > SHORTEST:
         return 0.0, 0.0, 0.0
     return by_speed, by_acceleration, by_jerk
+
+
+@kernel
+def fill_move(
+    rows: Array, limits: Array, shape: int, speed: float, acceleration: float, law: Array
+) -> tuple[int, float]:
+    """``fill_line``, and the numbers (9,) of the quickest law of the move, at shares of speed and acceleration.
+
+    Returns the shape of its ramps and its duration [s]; a shape below zero where ``fill_line`` finds no move. ``shape``
+    is one of ``BY_RAMPS``: a limited jerk makes S-curves of trapezoids, and of ramps of no named shape.
+    """
+    by_speed, by_acceleration, by_jerk = fill_line(rows, limits)
+    if by_speed <= 0.0 or by_acceleration <= 0.0:
+        return -1, 0.0
+    v, a = speed / by_speed, acceleration / by_acceleration
+    jerk = 1.0 / by_jerk if by_jerk > 0.0 else np.inf
+    if by_jerk > 0.0 and shape != CUBIC:
+        shape = JERK_LIMITED
+    elif shape == USUAL:
+        shape = CUBIC
+    elif shape == JERK_LIMITED:
+        jerk = 2.0 * a * a / v  # eq:usual-jerk
+    rest_law(shape, 1.0, v, a, jerk, law)
+    return shape, law[4] + law[5] + law[6]

@@ -5,11 +5,14 @@ Theory: docs/theory/motion.md.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from servotwin.compiled.jit import helper, kernel
 from servotwin.mechanism.model import Array
 from servotwin.motion.peaks import NODES, X
+from servotwin.motion.ramps import PEAK
 
 LINEAR, CUBIC, JERK_LIMITED = range(3)  # shapes of a ramp
 LawNumbers = tuple[
@@ -56,6 +59,30 @@ def law_at(kind: int, given: Array, t: float) -> tuple[float, float, float]:
     else:
         s, v, a = 0.5 * (top + end) * T + top * (since - T), top, 0.0
     return (given[0] - s, v, -a) if late else (s, v, a)
+
+
+@helper
+def rest_law(kind: int, length: float, v_most: float, a: float, j: float, out: Array) -> None:
+    """Fill the numbers (9,) of the quickest law from rest to rest, as ``laws.rest_ramps`` computes them."""
+    if kind == LINEAR:
+        top = min(v_most, math.sqrt(a * length))  # eq:rest-peak
+        T, beta = top / a, 0.5  # eq:ramp-time
+    elif kind == CUBIC:
+        top = min(v_most, math.sqrt(a * length / PEAK), (j / 6.0 * length * length) ** (1.0 / 3.0))
+        T, beta = max(PEAK * top / a, math.sqrt(6.0 * top / j)), 0.5
+    else:
+        c = a * a / j
+        if length * j < 2.0 * a * c:
+            top = min(v_most, (0.25 * j * length * length) ** (1.0 / 3.0))
+        else:
+            top = min(v_most, 0.5 * (math.sqrt(c * c + 4.0 * a * length) - c))
+        long = top * j > a * a
+        T = top / a + a / j if long else 2.0 * math.sqrt(top / j)
+        beta = (a / j) / T if long else 0.5
+    flat = length - top * T
+    out[0], out[1], out[2], out[3] = length, 0.0, top, 0.0
+    out[4], out[5], out[6] = T, flat / top if flat > 0.0 and top > 0.0 else 0.0, T
+    out[7] = out[8] = beta
 
 
 @kernel

@@ -34,6 +34,7 @@ SHAPES: dict[ProfileKind, Shape] = {
     "quintic": "cubic",  # where a quintic does not rest at both ends
 }
 KINDS: dict[Shape, int] = {"linear": LINEAR, "cubic": CUBIC, "jerk-limited": JERK_LIMITED}
+SHAPE_OF: dict[int, Shape] = {kind: shape for shape, kind in KINDS.items()}
 QUINTIC_JERK = 60.0  # largest third rate of 10 x^3 - 15 x^4 + 6 x^5
 
 
@@ -104,6 +105,12 @@ def rest_ramps(length: float, v_most: float, limits: RampLimits) -> Ramped:
     T_flat = flat / top if flat > 0.0 and top > 0.0 else 0.0
     beta = jerk_share(top, limits)
     return Ramped(length, 0.0, top, 0.0, limits.shape, (T, T_flat, T), (beta, beta))
+
+
+def ramps_of_numbers(kind: int, given: Array) -> Ramped:
+    """The law whose ``LawNumbers`` these are."""
+    length, v_from, top, v_to, rise, flat, fall, up, down = given.tolist()
+    return Ramped(length, v_from, top, v_to, SHAPE_OF[kind], (rise, flat, fall), (up, down))
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -76,7 +76,16 @@ class MotionLimits:
     @cached_property
     def torque_limited(self) -> bool:
         """Whether torques of joints or motors are limited, which no law keeps by construction."""
-        return bool(np.isfinite(self.torque).any()) or self.motors is not None
+        return self.joint_torque_limited or self.motors is not None
+
+    @cached_property
+    def joint_torque_limited(self) -> bool:
+        """Whether the torque of a joint is limited."""
+        return bool(np.isfinite(self.torque).any())
+
+    def without_torques(self) -> MotionLimits:
+        """The same without limits of torques, and of what motors give."""
+        return replace(self, torque=np.full_like(self.torque, math.inf), motors=None)
 
     @cached_property
     def tool_limited(self) -> bool:

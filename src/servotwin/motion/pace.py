@@ -12,6 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
+from servotwin.compiled.jit import kernel
 from servotwin.mechanism.model import Array
 from servotwin.motion.curves import Curve
 from servotwin.motion.errors import Demand
@@ -147,27 +148,52 @@ class Bends:
 
 def bends_of(path: JointPath, curve: Curve, limits: MotionLimits) -> Bends:
     """The shares of a path at its points and half-way between them."""
-    s = np.sort(np.concatenate([path.s, 0.5 * (path.s[:-1] + path.s[1:])]))
-    _, dq, bend = path.at(s)
-    first, second, third = np.abs(dq), np.abs(bend), np.zeros_like(dq)
-    if limits.jerk_limited:
-        third = np.abs(np.diff(bend, axis=0) / np.diff(s)[:, None])
-        third = np.maximum(np.vstack([third, third[-1:]]), np.vstack([third[:1], third]))
+    s = np.empty(2 * path.s.size - 1)
+    shares = np.zeros((6, s.size, path.q.shape[1]))
+    fill_bends(
+        path.s,
+        path.coefficients,
+        limits.joint_table,
+        s,
+        np.empty(shares.shape[1:]),
+        limits.jerk_limited,
+        shares,
+    )
     tool_push, tool_bend, tool_speed = 0.0, np.zeros(s.size), math.inf
     if curve.metric:
         tool_speed = limits.tool_speed
         if math.isfinite(limits.tool_acceleration):
             tool_push = 1.0 / limits.tool_acceleration
             tool_bend = tool_push * np.linalg.norm(curve.rates(s)[1][:, :3], axis=1)
-    return Bends(
-        s,
-        first / limits.speed,
-        first / limits.acceleration,
-        second / limits.acceleration,
-        first / limits.jerk,
-        second / limits.jerk,
-        third / limits.jerk,
-        tool_push,
-        tool_bend,
-        tool_speed,
-    )
+    first, push, bend, jolt, bend_jolt, twist = shares
+    return Bends(s, first, push, bend, jolt, bend_jolt, twist, tool_push, tool_bend, tool_speed)
+
+
+@kernel
+def fill_bends(
+    knots: Array, c: Array, limits: Array, s: Array, bend: Array, jerk_limited: bool, shares: Array
+) -> None:
+    """Fill ``s`` (2 m - 1,) with knots (m,) and their middles, ``shares`` (6, 2 m - 1, n) with those of ``Bends``.
+
+    ``limits``: a ``MotionLimits.joint_table``. The third rate is the largest change of the second one to a neighbour.
+    """
+    for k in range(len(s)):
+        i = min(k // 2, len(knots) - 2)
+        s[k] = 0.5 * (knots[i] + knots[i + 1]) if k % 2 else knots[k // 2]
+        u = s[k] - knots[i]
+        for j in range(bend.shape[1]):
+            c1, c2, c3, c4, c5 = c[i, 1, j], c[i, 2, j], c[i, 3, j], c[i, 4, j], c[i, 5, j]
+            first = abs((((5.0 * c5 * u + 4.0 * c4) * u + 3.0 * c3) * u + 2.0 * c2) * u + c1)
+            bend[k, j] = ((20.0 * c5 * u + 12.0 * c4) * u + 6.0 * c3) * u + 2.0 * c2
+            shares[0, k, j] = first / limits[2, j]
+            shares[1, k, j] = first / limits[3, j]
+            shares[2, k, j] = abs(bend[k, j]) / limits[3, j]
+            shares[3, k, j] = first / limits[4, j]
+            shares[4, k, j] = abs(bend[k, j]) / limits[4, j]
+    if not jerk_limited:
+        return
+    for k in range(len(s) - 1):
+        for j in range(bend.shape[1]):
+            third = abs(bend[k + 1, j] - bend[k, j]) / (s[k + 1] - s[k]) / limits[4, j]
+            shares[5, k, j] = max(shares[5, k, j], third)
+            shares[5, k + 1, j] = max(shares[5, k + 1, j], third)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 
 from servotwin.compiled.jit import helper, kernel
-from servotwin.mechanism.model import Array
+from servotwin.mechanism.model import Array, BoolArray
 
 NODES = 7  # samples of a cell
 DENSE = 25  # points of a cell at which the polynomial is evaluated; Newton's method finds the peak in between
@@ -85,3 +85,24 @@ def largest_peak(values: Array, ignore: float) -> tuple[float, int, int, float, 
             if top + unseen > size:  # eq:extreme
                 size, column, cell, place, doubt = top + unseen, j, m, x, unseen
     return size, column, cell, place, doubt
+
+
+@kernel
+def farthest_outside(stands: Array, low: Array, high: Array, reach: BoolArray) -> tuple[float, int, int]:
+    """How far points (m, n) are outside of low .. high (n,) at most, negative inside; which column, which row.
+
+    ``reach`` (n,) becomes true where a column may pass a limit between two points: one that is further from its limits
+    than it moves between two of them does not.
+    """
+    worst, axis, row = -np.inf, 0, 0
+    for j in range(stands.shape[1]):
+        nearest, longest = -np.inf, 0.0
+        for k in range(stands.shape[0]):
+            beyond = max(low[j] - stands[k, j], stands[k, j] - high[j])
+            nearest = max(nearest, beyond)
+            if k > 0:
+                longest = max(longest, abs(stands[k, j] - stands[k - 1, j]))
+            if beyond > worst or (beyond == worst and k < row):
+                worst, axis, row = beyond, j, k
+        reach[j] = -nearest <= longest
+    return worst, axis, row

@@ -23,7 +23,7 @@ from servotwin.motion.blends import Corner, corner_between
 from servotwin.motion.demands import FORCES, HOLDS, check_positions, demand_error, worst_demand
 from servotwin.motion.errors import Demand, PathError
 from servotwin.motion.frame_ranges import check_segments
-from servotwin.motion.joint_moves import quick_move
+from servotwin.motion.joint_moves import quick_move, quick_numbers
 from servotwin.motion.laws import Profile, Slowed, Uniform, make_profile
 from servotwin.motion.legs import LONGEST, Leg, check_duration, check_near, leg_of, time_beside_blend
 from servotwin.motion.limits import MotionLimits
@@ -106,10 +106,8 @@ def _single_joint_move(robot: Robot, q: Array, request: Request, limits: MotionL
     """The plan of a MOVEJ alone that only the limits of the joints bound; None for everything else."""
     if q.shape != (robot.n,) or robot.frame_quantities.names:
         return None
-    segment = quick_move(request, q, limits)
-    if segment is None or not segment.duration <= LONGEST:
-        return None
-    return Trajectory((segment,), np.zeros(1), (0,), segment.duration, (1.0,), (0.0,), ("",))
+    found = quick_numbers(request, q, limits)
+    return Trajectory.of_one(*found) if found is not None and found[1] <= LONGEST else None
 
 
 class _Result:

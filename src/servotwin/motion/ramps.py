@@ -77,15 +77,32 @@ def ramp_length(v_from: float, v_to: float, limits: RampLimits) -> float:
 
 
 def reachable_speed(v_from: float, length: float, v_most: float, limits: RampLimits) -> float:
-    """The largest speed up to ``v_most`` that a ramp from ``v_from`` reaches within ``length`` [m]."""
+    r"""The largest speed up to ``v_most`` that a ramp from ``v_from`` reaches within ``length`` [m].
+
+    Ramps whose time grows with the change of speed, :math:`T = c\,\Delta/a` (linear: c = 1; cubic without a limit of
+    jerk: c = 3/2), have it in closed form:
+
+    .. math:: v^2 = v_0^2 + 2 a L / c                                                (eq:ramp-reach)
+    """
+    if math.isinf(limits.jerk) and limits.shape != "jerk-limited":
+        reached = math.sqrt(v_from * v_from + 2.0 * _mean(limits) * length)  # eq:ramp-reach
+        return max(v_from, min(v_most, reached))
     return _largest(lambda v: ramp_length(v_from, v, limits), v_from, v_most, length)
 
 
 def peak_speed(length: float, v_from: float, v_to: float, v_most: float, limits: RampLimits) -> float:
-    """The largest speed up to ``v_most`` between two ramps that fit into ``length`` [m]."""
+    r"""The largest speed up to ``v_most`` between two ramps that fit into ``length`` [m].
+
+    In closed form for the ramps of ``reachable_speed`` that have it:
+
+    .. math:: v^2 = \tfrac12 (v_0^2 + v_1^2) + a L / c                                  (eq:ramp-peak)
+    """
     if v_from == v_to == 0.0:
         return min(v_most, rest_peak(length, limits))
     least = max(v_from, v_to)
+    if math.isinf(limits.jerk) and limits.shape != "jerk-limited":
+        peak = math.sqrt(0.5 * (v_from * v_from + v_to * v_to) + _mean(limits) * length)  # eq:ramp-peak
+        return max(least, min(v_most, peak))
 
     def used(v: float) -> float:
         return ramp_length(v_from, v, limits) + ramp_length(v_to, v, limits)
@@ -116,6 +133,11 @@ def rest_peak(length: float, limits: RampLimits) -> float:
     if length * j < 2.0 * a * c:
         return float((0.25 * j * length * length) ** (1.0 / 3.0))
     return 0.5 * (math.sqrt(c * c + 4.0 * a * length) - c)  # eq:rest-peak
+
+
+def _mean(limits: RampLimits) -> float:
+    """Mean acceleration of a linear ramp, or of a cubic one without a limit of jerk."""
+    return limits.acceleration / (PEAK if limits.shape == "cubic" else 1.0)
 
 
 def _largest(used: Callable[[float], float], least: float, most: float, length: float) -> float:

@@ -228,6 +228,7 @@ def _start(
     description = scenario.description
     check_program(program, scenario)
     limits = limits_of(model, description)
+    limits = limits if chosen.torques else limits.without_torques()
     control = controller_of(description)
     substeps = control.main_period_ns // control.axis_period_ns
     player = Player(

@@ -88,6 +88,22 @@ def test_front_has_no_point_that_another_beats(tmp_path: Path, capsys: Capture) 
     assert main(["check", str(robot)]) == 0
 
 
+def test_job_too_heavy_for_the_drives_of_the_file_is_sized_all_the_same(capsys: Capture) -> None:
+    """Planned without their limits of torques: they are judged, and stronger ones are searched for."""
+    assert main([*LINE, "--set", "payload.mass=150 kg"]) == 1
+    told = capsys.readouterr()
+    assert "it is planned without limits of torques" in told.err + told.out
+    assert main([*LINE, "--minimise", "price", "--set", "payload.mass=150 kg"]) == 0
+    assert "no set is better" in capsys.readouterr().out
+    line = refused([*LINE, "--minimise", "price", "--set", "payload.mass=400 kg"], capsys)
+    assert "axis th1: no entry of the catalogue satisfies the cycle; nearest is" in line
+
+
+def test_job_out_of_reach_is_refused_whatever_the_drives(tmp_path: Path, capsys: Capture) -> None:
+    line = refused([*LINE, "--set", "axes.th2.limits.position=[85 deg, 95 deg]"], capsys)
+    assert "--job: the job does not come to its end" in line
+
+
 def test_an_exceeded_limit_is_told_by_the_exit_code(capsys: Capture) -> None:
     assert main([*LINE, "--reserve", "5"]) == 1
     assert "162" in capsys.readouterr().out  # of the voltage, which 32 % would be without the reserve
@@ -106,8 +122,8 @@ def test_worst_case_is_printed(capsys: Capture) -> None:
             ["size", "palletizer-4"],
             "--job: expected one of: a job, a scenario, a duty, or tool speed and acceleration",
         ),
-        ([*LINE, "--minimise", "colour"], "--minimise: 'colour' is none; expected price, mass, size"),
-        ([*LINE, "--what-if", "colour"], "--what-if: 'colour' is none; expected payload or speed"),
+        ([*LINE, "--minimise", "colour"], "--minimise: 'colour' is unknown; expected price, mass, size"),
+        ([*LINE, "--what-if", "colour"], "--what-if: 'colour' is unknown; expected payload or speed"),
         ([*LINE, "--reserve", "0.5"], "--reserve: 0.5; expected a factor of 1 or more"),
         ([*LINE, "--low-voltage", "120 %"], "--low-voltage: 1.2; expected a share of the bus voltage"),
         ([*LINE, "--rest", "-1 s"], "--rest: '-1 s' is negative"),

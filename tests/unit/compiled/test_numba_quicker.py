@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from itertools import product
@@ -9,7 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numba import from_dtype
+from numba import from_dtype, njit
+from numba.core.compiler import run_frontend
 from numba.core.targetconfig import Option, TargetConfig
 from numba.core.types import Record
 
@@ -20,9 +22,19 @@ import numba
 from numba.core.targetconfig import TargetConfig
 from numba.core.types import Record
 numba.__version__ = "0.99.0"
-before = Record.__repr__, TargetConfig.__eq__, TargetConfig.__hash__
+from numba.core.ir import Inst
+from numba.core.postproc import PostProcessor
+from numba.core.types import Function
+
+def methods():
+    return (
+        Record.__repr__, TargetConfig.__eq__, TargetConfig.__hash__, Inst._rec_list_vars, Function.get_call_type,
+        PostProcessor.run,
+    )
+
+before = methods()
 from servotwin.compiled.jit import helper, kernel
-assert before == (Record.__repr__, TargetConfig.__eq__, TargetConfig.__hash__)
+assert before == methods()
 
 @helper
 def doubled(x):
@@ -89,3 +101,92 @@ def test_records_are_written_as_by_numbas_own_method() -> None:
         assert isinstance(kind, Record)
         for _ in range(2):  # written, and known
             assert numba_quicker._text(kind) == numba_quicker._write_text(kind)
+
+
+# Overloads (min, abs), closures, records, tuples, generators, and functions called with written numbers.
+COMPILED = """
+import sys
+import numba
+import numpy as np
+from servotwin.compiled import jit, numba_quicker as quicker
+if sys.argv[1] == "numba":
+    quicker.Inst._rec_list_vars = quicker._write_variables
+    quicker.Function.get_call_type = quicker._find_call_type
+    quicker.PostProcessor.run = quicker._process
+kind = np.dtype([("a", "f8"), ("b", "f8", (3,)), ("n", "i8")])
+
+@jit.helper
+def share(record, x, way):
+    return min(abs(x), record.a) if way == 0 else max(x * record.b[way], 0.5)
+
+def loop(records, out):
+    total = 0.0
+    for k in range(len(records)):
+        record = records[k]
+        lower, upper = share(record, out[k], 0), share(record, out[k] - 1, 1)
+        while upper > lower and record.n > 0:
+            record.n -= 1
+            upper -= 0.25 * abs(record.b[2]) ** 0.5
+        total += upper if upper > 0 and not lower < 0.1 else lower / (1 + record.n)
+        out[k] = total % 3.0
+    return total
+
+def squares(n):
+    for i in range(n):
+        yield i * i
+
+def sums(n):
+    return sum([x for x in squares_compiled(n)])
+
+records, out = np.zeros(5, kind), np.linspace(-1.0, 2.0, 5)
+records["a"], records["b"], records["n"] = 0.7, 0.3, 4
+kept, plain = jit.kernel(loop), numba.njit(loop)
+squares_compiled = numba.njit(squares)
+print(kept(records.copy(), out.copy()), plain(records.copy(), out.copy()), numba.njit(sums)(5))
+for compiled in (kept, plain):
+    for text in compiled.inspect_asm().values():
+        print("\\n".join(line for line in text.splitlines() if line.startswith("\\t") and not line.startswith("\\t.")))
+"""
+
+
+def test_machine_code_is_that_of_numbas_own_methods(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(COMPILED)
+    texts = []
+    for whose in ("ours", "numba"):
+        monkeypatch.setenv("SERVOTWIN_CACHE", str(tmp_path / whose))
+        done = subprocess.run([sys.executable, program, whose], capture_output=True, text=True, check=False)
+        assert done.stderr == ""
+        texts.append(done.stdout)
+    assert texts[0].count("\n") > 300
+    assert without_names(texts[0]) == without_names(texts[1])
+
+
+def without_names(assembly: str) -> list[str]:
+    """Instructions without the names and numbers that numba and LLVM count up in a process."""
+    return [re.sub(r"[.$_A-Za-z]*[_$.][\w.$@]*|\d+", "", line) for line in assembly.splitlines()]
+
+
+def test_variables_of_instructions_are_listed_as_by_numbas_own_method() -> None:
+    code = run_frontend(lambda a, b: [a[k + 1] * b for k in range(3) if a[k] > b or b is None])
+    listed = [inst for block in code.blocks.values() for inst in block.body]
+    assert len(listed) > 5
+    for inst in listed:
+        assert numba_quicker._variables(inst, inst.__dict__) == numba_quicker._write_variables(
+            inst, inst.__dict__
+        )
+
+
+def test_helper_is_compiled_once_for_all_written_numbers() -> None:
+    from servotwin.compiled.jit import helper
+
+    @helper
+    def choose(x: float, way: int) -> float:
+        return x if way == 0 else -x
+
+    @njit  # not kept on disk, so that it is compiled here
+    def both(x: float) -> float:
+        return choose(x, 0) + 2.0 * choose(x, 1) + 4.0 * choose(x, 2)
+
+    assert both(1.0) == -5.0
+    assert len(choose.signatures) == 1  # type: ignore[attr-defined]

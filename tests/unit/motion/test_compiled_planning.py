@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from scipy.interpolate import BPoly, PPoly
 from scipy.spatial.transform import Rotation
 
 import servotwin as st
+from servotwin.compiled.jit import kernel
 from servotwin.description.load import read_description
 from servotwin.errors import InputError
 from servotwin.motion import demands, follow
@@ -18,12 +20,33 @@ from servotwin.motion.curve_sampling import to_vector_rates
 from servotwin.motion.curves import Blend, Line, quintic_through
 from servotwin.motion.joint_moves import fill_line, quick_move, slowness_of
 from servotwin.motion.joint_path import JointPath
-from servotwin.motion.laws import Slowed, Uniform, breaks, make_profile, ramped
+from servotwin.motion.law_sampling import rest_law
+from servotwin.motion.laws import (
+    KINDS,
+    Slowed,
+    Uniform,
+    breaks,
+    make_profile,
+    ramped,
+    ramps_of_numbers,
+    rest_ramps,
+)
 from servotwin.motion.limits import limits_of
 from servotwin.motion.motor_limits import motor_limits_of
+from servotwin.motion.pace import bends_of
+from servotwin.motion.peaks import farthest_outside
 from servotwin.motion.planner import plan
 from servotwin.motion.quickest import QUINTIC, RAMPS, TRAPEZOID, quickest_speed
-from servotwin.motion.ramps import RampLimits, ramp_time, rest_peak, stroke_motion
+from servotwin.motion.ramps import (
+    RampLimits,
+    _largest,
+    peak_speed,
+    ramp_length,
+    ramp_time,
+    reachable_speed,
+    rest_peak,
+    stroke_motion,
+)
 from servotwin.motion.requests import MoveJ
 from servotwin.motion.rotations import turning_rates
 from servotwin.motion.trajectory import PathSegment
@@ -320,3 +343,88 @@ def test_look_measures_and_judges_in_one_call() -> None:
         assert not clear(joints=moved)
     assert not clear(bounds=bounds - [[0.0, -0.2, -0.2]])
     assert not clear(bounds=bounds - [[0.0, 0.2, 0.2]])
+
+
+@pytest.mark.parametrize("shape", ["linear", "cubic", "jerk-limited"])
+def test_laws_from_rest_to_rest_are_the_same_compiled(shape) -> None:
+    rng = np.random.default_rng(13)
+    for k in range(200):
+        length, v, a, j = 10.0 ** rng.uniform(-2.0, 2.0, 4)
+        jerk = math.inf if shape == "linear" or (shape == "cubic" and k % 2) else j
+        law = rest_ramps(length, v, RampLimits(shape, a, jerk))
+        given = np.empty(9)
+        fill_rest_law(KINDS[shape], length, v, a, jerk, given)
+        assert given == pytest.approx(law.numbers[1], rel=1e-12, abs=1e-13 * law.duration)
+        assert ramps_of_numbers(KINDS[shape], law.numbers[1]) == law
+
+
+@kernel
+def fill_rest_law(kind, length, v, a, jerk, out):
+    rest_law(kind, length, v, a, jerk, out)
+
+
+@pytest.mark.parametrize("shape", ["linear", "cubic"])
+def test_speeds_of_ramps_in_closed_form_are_those_that_a_search_finds(shape) -> None:
+    rng = np.random.default_rng(14)
+    for _ in range(200):
+        length, v_from, v_to, most, a = 10.0 ** rng.uniform(-1.0, 1.0, 5)
+        limits, least = RampLimits(shape, a), max(v_from, v_to)
+
+        def way(v, v_from=v_from, limits=limits):
+            return ramp_length(v_from, v, limits)
+
+        def ways(v, v_to=v_to, limits=limits, way=way):
+            return way(v) + ramp_length(v_to, v, limits)
+
+        reached = reachable_speed(v_from, length, most, limits)
+        assert reached == pytest.approx(_largest(way, v_from, most, length), rel=1e-12)
+        top = peak_speed(length, v_from, v_to, most, limits)
+        assert top == pytest.approx(_largest(ways, least, most, length), rel=1e-12)
+
+
+def test_joint_move_makes_path_and_law_when_they_are_asked_for() -> None:
+    robot = st.load_robot("puma560")
+    start, target = robot.q_home, np.asfortranarray(robot.q_home + 0.3)
+    target.flags.writeable = False
+    made = plan(robot, start, [MoveJ(target, acceleration=0.5)], limits_of(robot))
+    (segment,) = made.segments
+    assert not {"path", "law"} & set(vars(segment))
+    assert made.duration == segment.law.duration
+    q, qd, _ = made.sample([0.0, made.duration])
+    np.testing.assert_allclose(q, [start, target], atol=1e-15)
+    np.testing.assert_allclose(qd, 0.0, atol=1e-15)
+    slower = replace(segment, law=Slowed(segment.law, 2.0))
+    assert slower.duration == 2.0 * made.duration
+    assert slower.path is segment.path
+
+
+def test_farthest_outside_is_that_of_numpy() -> None:
+    rng = np.random.default_rng(15)
+    for _ in range(50):
+        stands = np.cumsum(rng.normal(size=(7, 3)), axis=0)
+        low, high = -rng.uniform(0.5, 4.0, 3), rng.uniform(0.5, 4.0, 3)
+        reach = np.empty(3, dtype=np.bool_)
+        worst, axis, row = farthest_outside(stands, low, high, reach)
+        beyond = np.maximum(low - stands, stands - high)
+        assert worst == beyond.max() == beyond[row, axis]
+        steps = np.abs(np.diff(stands, axis=0)).max(axis=0)
+        np.testing.assert_array_equal(reach, -beyond.max(axis=0) <= steps)
+
+
+def test_bends_of_a_path_are_those_of_its_polynomials() -> None:
+    robot, rng = st.load_robot("gsis-scara"), np.random.default_rng(16)
+    limits = replace(limits_of(robot), jerk=np.array([50.0, 40.0, 30.0, 20.0]))
+    path = JointPath(np.array([0.0, 0.2, 0.5, 0.6]), *rng.normal(size=(3, 4, 4)))
+    found = bends_of(path, SimpleNamespace(metric=False), limits)
+    s = np.array([0.0, 0.1, 0.2, 0.35, 0.5, 0.55, 0.6])
+    np.testing.assert_allclose(found.s, s, rtol=1e-15)
+    _, dq, ddq = path.at(s)
+    third = np.abs(np.diff(ddq, axis=0) / np.diff(s)[:, None])
+    third = np.maximum(np.vstack([third, third[-1:]]), np.vstack([third[:1], third]))
+    pairs = [
+        (found.first, np.abs(dq) / limits.speed), (found.push, np.abs(dq) / limits.acceleration),
+        (found.bend, np.abs(ddq) / limits.acceleration), (found.jolt, np.abs(dq) / limits.jerk),
+        (found.bend_jolt, np.abs(ddq) / limits.jerk), (found.twist, third / limits.jerk),
+    ]  # fmt: skip
+    for ours, expected in pairs:
+        np.testing.assert_allclose(ours, expected, rtol=1e-9)

@@ -110,7 +110,8 @@ def _bus_vouches(printed: MotorDatasheet) -> bool:
     bus, speed = sheet.bus_voltage, sheet.no_load_speed
     if bus is None or speed is None or printed.voltage_constant is None:
         return False
-    return off(speed, no_load_speed(sheet, bus) or 0.0) <= SPEED
+    taken = no_load_speed(sheet, bus)
+    return taken is not None and off(speed, taken) <= SPEED
 
 
 def _fitting_constants(printed: MotorDatasheet, stated: Reading, ratio: float) -> str:
@@ -141,12 +142,12 @@ def _of_currents(printed: MotorDatasheet, sheet: MotorSheet) -> Found:
             continue
         yield (
             f"{name}_current",
-            f"{stated.value:.4g} A{_ofsine(printed, stated)} times the torque_constant is {K_t * current:.4g} N*m, but"
+            f"{stated.value:.4g} A{_of_sine(printed, stated)} times the torque_constant is {K_t * current:.4g} N*m, but"
             f" {name}_torque is {torque:.4g} N*m; {_fitting_current(printed, stated, share, saturates)}",
         )
 
 
-def _ofsine(printed: MotorDatasheet, stated: Printed) -> str:
+def _of_sine(printed: MotorDatasheet, stated: Printed) -> str:
     return "" if printed.kind == "dc" else f" ({stated.size or printed.conventions.current})"
 
 

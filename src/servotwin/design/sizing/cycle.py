@@ -31,10 +31,7 @@ def cycle_of(
             raise InputError("a description does not change; expected a name or path with overrides")
         return robot, _rested(duty, rest)
     if job is not None:
-        from servotwin.simulation.job_run import rehearse
-
-        rehearsed = rehearse(job, None, os.fspath(robot), overrides)
-        return read_description(robot, overrides), duty_of_job(rehearsed, rest=rest)
+        return read_description(robot, overrides), _of_job(robot, job, rest, overrides)
     if scenario is not None:
         return _of_scenario(robot, scenario, rest, overrides)
     return read_description(robot, overrides), _rested(duty, rest)
@@ -42,6 +39,21 @@ def cycle_of(
 
 def _rested(duty: Duty | None, rest: float) -> Duty | None:
     return None if duty is None else replace(duty, rest=duty.rest + rest)
+
+
+def _of_job(robot: str | Path, job: str | Path, rest: float, overrides: dict[str, str]) -> Duty:
+    """The job as it is commanded; planned without limits of torques where the file's drives are too weak for it."""
+    from servotwin.simulation.job_run import rehearse
+    from servotwin.simulation.scenario.job_settings import JobSettings
+
+    file = os.fspath(robot)
+    rehearsed = rehearse(job, None, file, overrides)
+    if rehearsed.log.finished:
+        return duty_of_job(rehearsed, rest=rest)
+    stronger = rehearse(job, None, file, overrides, settings=JobSettings(torques=False))
+    if not stronger.log.finished:
+        return duty_of_job(rehearsed, rest=rest)  # raises what stops the job
+    return replace(duty_of_job(stronger, rest=rest), beyond_drives=True)
 
 
 def _of_scenario(

@@ -25,7 +25,10 @@ PACE = 1e-6  # relative: a plan that is followed at another pace has other speed
 
 @dataclass(frozen=True, eq=False)
 class Duty:
-    """One cycle: times t (k,) [s] and joint motion q, qd, qdd (k, n), then ``rest`` [s] at the last position."""
+    """One cycle: times t (k,) [s] and joint motion q, qd, qdd (k, n), then ``rest`` [s] at the last position.
+
+    ``beyond_drives``: planned without the torque limits of the robot's file, which it does not keep.
+    """
 
     name: str
     t: Array
@@ -33,6 +36,7 @@ class Duty:
     qd: Array
     qdd: Array
     rest: float = 0.0
+    beyond_drives: bool = False
 
     @property
     def period(self) -> float:

@@ -90,7 +90,11 @@ class Rejection:
 
 @dataclass(frozen=True)
 class ParetoPoint:
-    """A set of the front: cycle time [s], price, mass [kg], names by axis, and how far from certain it is."""
+    """A set of the front: cycle time [s], price, mass [kg], names by axis.
+
+    ``gap``: by how much a set of this cycle time that was not found can be better, relatively, in price or in mass
+    (eq:front-gap); zero if the front at this cycle time is complete.
+    """
 
     cycle_time: float
     price: float

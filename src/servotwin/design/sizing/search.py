@@ -146,6 +146,7 @@ class Search:
             for table, _ in problem.limits
         ]
         self.ends = time.perf_counter() + time_limit
+        self.complete = True  # False: the search ended for want of time
         self.last = self.ends if math.isfinite(problem.below) else max(self.ends, self.began + PATIENCE)
 
     def _by_cost(self, j: int) -> Sorted:
@@ -279,7 +280,7 @@ class Search:
         found = self.found()
         if found is not None:
             return found
-        if self._time_is_over:
+        if not self.complete:
             raise InputError(
                 f"no set was found in {time.perf_counter() - self.began:.0f} s, and it is not certain that there is "
                 "none; expected more time or a smaller catalogue",
@@ -298,6 +299,7 @@ class Search:
                 break
             bound = branch.bound
             if self._time_is_over:
+                self.complete = False
                 break
             self._expand(branch.node, open_branches)
         else:

@@ -23,7 +23,7 @@ from servotwin.design.sizing.duty import Duty
 from servotwin.design.sizing.evaluate import Rules, demand_of
 from servotwin.design.sizing.load import Load, load_of, payload_per_kg
 from servotwin.design.sizing.nearest import uses
-from servotwin.design.sizing.pareto import pareto_front
+from servotwin.design.sizing.pareto import open_fronts, pareto_front
 from servotwin.design.sizing.result import Assessment, ParetoPoint, Rejection, Sizing, assess, payload_of
 from servotwin.design.sizing.search import TIME_LIMIT, Choice, Problem, search
 from servotwin.design.sizing.what_if import what_if as how_far
@@ -84,7 +84,7 @@ def size(
     _check_moving(moving, tool_speed)
     asked = minimise or ("price" if catalogue is not None or pareto else None)
     if asked is not None and asked not in OBJECTIVES:
-        raise InputError(f"'{asked}' is none; expected {', '.join(OBJECTIVES)}", field="--minimise")
+        raise InputError(f"'{asked}' is unknown; expected {', '.join(OBJECTIVES)}", field="--minimise")
     told("planning")
     bare = _bare(robot, dict(overrides or {})) if asked is not None else {}
     description, cycle = cycle_of(robot, job, scenario, duty, rest, {**bare, **(overrides or {})})
@@ -119,7 +119,8 @@ def size(
     )
     return Sizing(
         description, model, now, choice, None if choice is None else shown, asked, rejected, answers, front, None,
-        tuple(study.notes(cycle, choice, shown)), None if isinstance(robot, RobotDescription) else os.fspath(robot),
+        (*study.notes(cycle, choice, shown), *open_fronts(front)),
+        None if isinstance(robot, RobotDescription) else os.fspath(robot),
         dict(overrides or {}),
     )  # fmt: skip
 
@@ -247,7 +248,7 @@ class _Study:
         return tuple(found)
 
     def front(self, catalogue: Catalogue) -> tuple[ParetoPoint, ...]:
-        """Sets that no other found beats in price, mass and cycle time at once, at several speeds."""
+        """Sets that no other beats in price, mass and cycle time at once, at several speeds."""
 
         def problem_at(load: Load) -> tuple[Problem, tuple[Array, ...], tuple[Array, ...]]:
             problem = self.problem(catalogue, load, partial(cost_table, objective="price"))
@@ -259,6 +260,10 @@ class _Study:
     def notes(self, cycle: Duty, choice: Choice | None, shown: Assessment) -> list[str]:
         """What a reader should know about the numbers."""
         out = [*self._uncounted_friction(), *_stick_bands(shown)]
+        if cycle.beyond_drives:
+            out.append(
+                "the drives of the file are too weak for the job; it is planned without limits of torques"
+            )
         if not cycle.closed:
             out.append(
                 "the cycle does not end where it begins: temperatures and RMS values repeat it without the way back"

@@ -56,9 +56,8 @@ def steady_cycle(thermal: Thermal, loss: Array, seconds: Array, ambient: float |
     """
     around = thermal.reference_temperature if ambient is None else ambient
     heat, dt = _spans(loss * seconds, seconds)
-    with np.errstate(
-        over="ignore", invalid="ignore"
-    ):  # a winding that heats without end leaves the numbers' range
+    # a winding that heats without end leaves the numbers' range
+    with np.errstate(over="ignore", invalid="ignore"):
         steps, integrals = _steps(thermal, heat / dt, dt, around)
         E = (1.0, 0.0, 0.0, 1.0)
         for step in steps:

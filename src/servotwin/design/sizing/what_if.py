@@ -43,7 +43,7 @@ def what_if(
 ) -> WhatIf:
     """How far a question can go; ``payload`` [kg] that the load contains."""
     if question not in QUESTIONS:
-        raise InputError(f"'{question}' is none; expected {' or '.join(QUESTIONS)}", field="--what-if")
+        raise InputError(f"'{question}' is unknown; expected {' or '.join(QUESTIONS)}", field="--what-if")
     if question == "payload":
         low, high = -payload, MOST_PAYLOAD
 

@@ -165,9 +165,8 @@ def _climb(
     low, high = cone.range
     for k in range(ROUNDS):
         steps = rng.normal(size=(len(poses), NEARBY, q.shape[1])) * (high - low) * SPREAD * SHRINK**k
-        steps *= rng.random(steps.shape) < rng.choice(
-            MOVED, (*steps.shape[:2], 1)
-        )  # some joints stay where they are
+        chance = rng.choice(MOVED, (*steps.shape[:2], 1))
+        steps *= rng.random(steps.shape) < chance  # some joints stay where they are
         from_ = np.repeat(poses, NEARBY, axis=0)
         near = cone.pulled_back(from_, np.clip(from_ + steps.reshape(from_.shape), low, high))
         fresh = cone.torques(near)[which[0]][:, which[1]]

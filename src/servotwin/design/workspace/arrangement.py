@@ -11,6 +11,7 @@ where they cross; a part is boundary of the union if one of its sides is covered
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -27,6 +28,7 @@ ASIDE = 1e-12  # m: how far beside an edge its sides are looked at
 LEAST = 1e-12  # m: shorter parts of edges are left out
 OPEN = 1e-6  # m: longest piece of a boundary that may be left over where curves touch within rounding
 CHUNK = 4_000_000  # pairs of points and edges at a time
+Rule = Callable[[BoolArray], BoolArray]  # of which sets cover points (pieces, k): which points count
 
 
 class Polygon(NamedTuple):
@@ -116,6 +118,38 @@ def union(pieces: list[list[Polygon]], least_width: float = 0.0) -> Region:
 
     Rings that are narrower than ``least_width`` [m], left between two polygons of one curve, are left out.
     """
+    return _combined(pieces, least_width, _some)
+
+
+def intersection(one: Region, other: Region, least_width: float = 0.0) -> Region:
+    """What two sets have in common."""
+    return _combined([polygons_of(one), polygons_of(other)], least_width, _every)
+
+
+def difference(one: Region, other: Region, least_width: float = 0.0) -> Region:
+    """What the first of two sets has and the second has not."""
+    return _combined([polygons_of(one), polygons_of(other)], least_width, _first_alone)
+
+
+def polygons_of(region: Region) -> list[Polygon]:
+    """The rings of a region."""
+    return [Polygon(ring, labels) for ring, labels in zip(region.rings, region.labels, strict=True)]
+
+
+def _some(covers: BoolArray) -> BoolArray:
+    return np.asarray(covers.any(axis=0))
+
+
+def _every(covers: BoolArray) -> BoolArray:
+    return np.asarray(covers.all(axis=0))
+
+
+def _first_alone(covers: BoolArray) -> BoolArray:
+    return np.asarray(covers[0] & ~covers[1:].any(axis=0))
+
+
+def _combined(pieces: list[list[Polygon]], least_width: float, rule: Rule) -> Region:
+    """The points for which a rule says yes, given which of several sets cover them."""
     pieces = [[_on_grid(polygon) for polygon in piece] for piece in pieces]
     polygons = [polygon for piece in pieces for polygon in piece]
     if not polygons:
@@ -125,7 +159,7 @@ def union(pieces: list[list[Polygon]], least_width: float = 0.0) -> Region:
     labels = np.concatenate([polygon.labels for polygon in polygons])
     once = _different(a, b)
     starts, ends, owner = _cut_edges(a[once], b[once], labels[once])
-    kept, flipped = _boundary(starts, ends, pieces)
+    kept, flipped = _boundary(starts, ends, pieces, rule)
     starts, ends, owner = starts[kept], ends[kept], owner[kept]
     turned = flipped[kept][:, None]
     return _rings(np.where(turned, ends, starts), np.where(turned, starts, ends), owner, least_width)
@@ -213,24 +247,27 @@ def _crossing(a: Array, b: Array, c: Array, d: Array) -> tuple[Array, Array]:
     return t, u
 
 
-def _boundary(starts: Array, ends: Array, pieces: list[list[Polygon]]) -> tuple[BoolArray, BoolArray]:
-    """Which parts of edges bound the union, and which of them have it on their right."""
+def _boundary(
+    starts: Array, ends: Array, pieces: list[list[Polygon]], rule: Rule
+) -> tuple[BoolArray, BoolArray]:
+    """Which parts of edges bound the set, and which of them have it on their right."""
     along = ends - starts
     length = np.hypot(along[:, 0], along[:, 1])
     step = np.minimum(ASIDE, 1e-3 * length) / np.maximum(length, 1e-300)
     left = np.stack([-along[:, 1], along[:, 0]], axis=1) * step[:, None]
     middle = 0.5 * (starts + ends)
-    sides = [covered(middle + left, pieces), covered(middle - left, pieces)]
+    sides = [rule(_covers(points, pieces)) for points in (middle + left, middle - left)]
     return (sides[0] != sides[1]) & (length > LEAST), sides[1] & ~sides[0]
 
 
-def covered(points: Array, pieces: list[list[Polygon]]) -> BoolArray:
-    """Which points (k, 2) at least one of the sets covers."""
-    out = np.zeros(len(points), dtype=bool)
-    for piece in pieces:
-        a = np.concatenate([polygon.points for polygon in piece])
-        b = np.concatenate([np.roll(polygon.points, -1, axis=0) for polygon in piece])
-        out |= winding(points, a, b) != 0
+def _covers(points: Array, pieces: list[list[Polygon]]) -> BoolArray:
+    """Which of the sets cover points (k, 2): (pieces, k)."""
+    out = np.zeros((len(pieces), len(points)), dtype=bool)
+    for row, piece in zip(out, pieces, strict=True):
+        if piece:
+            a = np.concatenate([polygon.points for polygon in piece])
+            b = np.concatenate([np.roll(polygon.points, -1, axis=0) for polygon in piece])
+            row[:] = winding(points, a, b) != 0
     return out
 
 

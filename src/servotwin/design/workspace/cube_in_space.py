@@ -80,6 +80,8 @@ def _empty_cube(
         value = np.maximum(value, gained)
         step = np.where(better, step, 0.7 * step)
     within = inside(at)
+    if not within.any():  # a solid so thin that every search has left it
+        return Cube(starts[0], 0.0), starts
     at, value = at[within], value[within]
     k = int(value.argmax())
     return Cube(at[k], 2.0 * float(value[k])), at
@@ -114,6 +116,6 @@ def _shrunk(cube: Cube, inside: Inside) -> Cube:
     while edge > 0.0:
         outside = _crossings(Cube(cube.center, edge), inside, FINE)
         if not len(outside):
-            return Cube(cube.center, edge - 2.0 * ACCURACY)
+            return Cube(cube.center, max(edge - 2.0 * ACCURACY, 0.0))
         edge = min(2.0 * float(np.abs(outside - cube.center).max(axis=1).min()), edge - ACCURACY)
     return Cube(cube.center, 0.0)

@@ -2,6 +2,14 @@ r"""A side view (r, z) that reaches across the axis it turns about: its points a
 
 With the side view R, its mirror image M and the range of angles :math:`[a, b]` of the turn, the solid has R at angles
 in :math:`[a, b]` and M at angles in :math:`[a + \pi, b + \pi]`, both where the ranges overlap.
+
+A plane at the distance d beside the axis, turned to :math:`\theta`, has its point at r at the azimuth
+:math:`\theta + \varphi` and its point at -r at :math:`\theta + \pi - \varphi`, with
+:math:`\varphi = \mathrm{atan}(d/r)`. For d > 0 and points that both R and M have, the second range begins by
+
+.. math:: s(r) = \pi - 2\varphi = 2\,\mathrm{atan}(r/d)                                       (eq:beside-axis)
+
+after the first. With :math:`w = b - a` they overlap in front where s < w, and behind, too, where s > 2 pi - w.
 """
 
 from __future__ import annotations
@@ -10,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from servotwin.design.workspace.arrangement import Polygon, Region, union
+from servotwin.design.workspace.arrangement import Region, difference, intersection, polygons_of, union
 from servotwin.mechanism.model import Array, IntArray
 
 FULL = 2.0 * np.pi - 1e-12
@@ -20,12 +28,16 @@ SLIVER = 1e-6  # m: width of rings that a region and its mirror image leave betw
 
 @dataclass(frozen=True)
 class Sector:
-    """A part of the solid: a region (r, z), its angles [rad], and which end of the turn each of them is (0 or 1)."""
+    """A part of the solid: a region (r, z), its angles [rad], and which end of the turn each of them is (0 or 1).
+
+    The azimuths of a point go from ``low`` to ``high``, each plus its way (1 or -1) times atan2(d, r).
+    """
 
     region: Region
     low: float
     high: float
     ends: tuple[int, int] | None  # None: a full turn has no ends
+    ways: tuple[int, int] = (1, 1)
 
 
 def mirrored(region: Region) -> Region:
@@ -36,16 +48,24 @@ def mirrored(region: Region) -> Region:
 
 def with_mirror(region: Region) -> Region:
     """The region and its mirror image together."""
-    pieces = [
-        [Polygon(ring, labels) for ring, labels in zip(part.rings, part.labels, strict=True)]
-        for part in (region, mirrored(region))
-    ]
+    pieces = [polygons_of(part) for part in (region, mirrored(region))]
     return union(pieces, least_width=SLIVER)
 
 
 def right_half(region: Region) -> Region:
     """The part of a region with r >= 0; its edges on the axis bound nothing once it is turned."""
-    cut = [_clipped(*pair) for pair in zip(region.rings, region.labels, strict=True)]
+    return _beyond(region, 0.0)
+
+
+def _beyond(region: Region, least: float) -> Region:
+    """The part of a region with r at least as large as given."""
+    shift = np.array([least, 0.0])
+    cut = [
+        (points + shift, labels)
+        for points, labels in (
+            _clipped(ring - shift, labels) for ring, labels in zip(region.rings, region.labels, strict=True)
+        )
+    ]
     kept = [(ring, labels) for ring, labels in cut if len(ring) > 2]
     return Region(tuple(ring for ring, _ in kept), tuple(labels for _, labels in kept))
 
@@ -82,6 +102,45 @@ def sectors(region: Region, turn: tuple[float, float]) -> list[Sector]:
         (True, True): both,
     }
     return [Sector(parts[which], a, b, sides) for a, b, sides, which in _overlaps(low, high) if any(which)]
+
+
+def sectors_beside(region: Region, turn: tuple[float, float], distance: float) -> list[Sector]:
+    """The solid of a side view beside the axis that does not turn once around, in parts that do not overlap.
+
+    ``distance`` [m] as in eq:beside-axis, not zero; the azimuths of the parts are those of its size.
+    """
+    low, high = turn
+    first, second = right_half(region), right_half(mirrored(region))
+    if distance < 0.0:  # the points at -r come first: they stand at +d half a turn farther
+        first, second, low, high = second, first, low + np.pi, high + np.pi
+    opposite = low + np.pi, high + np.pi
+    found = [Sector(first, low, high, (0, 1))]
+    if first.empty or second.empty:
+        found.append(Sector(second, *opposite, (0, 1), (-1, -1)))
+    else:
+        common = intersection(first, second, SLIVER)
+        inner, outer = _parted(common, _parting(high - low, abs(distance)))
+        found += [
+            Sector(difference(second, first, SLIVER), *opposite, (0, 1), (-1, -1)),
+            Sector(inner, high, high + np.pi, (1, 1), (1, -1)),
+            Sector(outer, high, low + 2.0 * np.pi, (1, 0))
+            if high - low > np.pi
+            else Sector(outer, *opposite, (0, 1), (-1, -1)),
+        ]
+    return [sector for sector in found if not sector.region.empty]
+
+
+def _parting(width: float, distance: float) -> float:
+    """The r [m] beyond which both ranges are apart, or cover the circle; infinite at half a turn (eq:beside-axis)."""
+    least = min(width, 2.0 * np.pi - width)
+    return distance * float(np.tan(0.5 * least)) if np.pi - least > NARROW else np.inf
+
+
+def _parted(region: Region, r: float) -> tuple[Region, Region]:
+    """The parts of a region on the near and on the far side of r."""
+    if not np.isfinite(r) or region.empty or region.extent[1][0] <= r:
+        return region, Region((), ())
+    return mirrored(_beyond(mirrored(region), -r)), _beyond(region, r)
 
 
 def _overlaps(low: float, high: float) -> list[tuple[float, float, tuple[int, int], tuple[bool, bool]]]:

@@ -15,7 +15,6 @@ from servotwin.control.servo.tasks import call_servo
 from servotwin.drives.pwm import h_bridge, three_phase
 from servotwin.simulation.plant.actuators import COMMAND, THREE_PHASE, true_currents
 from servotwin.simulation.plant.generated_rk4 import CLOSE, count_intervals, next_edge
-from servotwin.simulation.plant.own_rate import update_own_rates
 from servotwin.simulation.plant.rates import call_on_plant
 from servotwin.simulation.plant.recording import (
     NANO,
@@ -64,8 +63,8 @@ def run(
         if now == command.period_start != world.state.period_start:
             power_stage(world, power, motors, servo, command)
         end = min(until, command.next)
-        if world.runge_kutta:
-            update_own_rates(world, motors, servo.T_current)
+        if world.code.own_bound != 0:
+            call_on_plant(world, world.code.own_bound, 0.0, servo.T_current)
         if world.record.zoom_from <= now < world.record.zoom_to:
             zoom_window(worlds, power, motors, stops, command, servo, zoom_out, end)
             if world.state.status == PIECE_MISSING:

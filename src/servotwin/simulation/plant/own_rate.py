@@ -12,8 +12,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from servotwin.compiled.jit import helper, part
+from servotwin.compiled.jit import helper, piece
+from servotwin.compiled.native_calls import records_at
+from servotwin.drives.records import MOTOR
 from servotwin.simulation.plant.actuators import OWN, own_effort
+from servotwin.simulation.plant.records import WORLD
 from servotwin.simulation.windows.general_window import bus_voltage
 
 MOST_RATE = 300.0  # per current period: quicker states would take more than 1000 steps in it
@@ -22,9 +25,11 @@ SHARE, LEAST = 1e-3, 1e-6  # of a state, and in its unit: by what it is changed 
 LARGEST = 1e300  # beyond it a slope is no number
 
 
-@part
-def update_own_rates(world: Any, motors: Any, T: float) -> None:
+@piece
+def own_bound(world_at: int, power_at: int, motors_at: int, stops_at: int, t: float, T: float) -> None:
     """Find the rate of the quickest state of all actuators of the user's; T: current period [s]."""
+    world = records_at(world_at, 1, WORLD)[0]
+    motors = records_at(motors_at, world.m, MOTOR)
     u, fastest = bus_voltage(world), 0.0
     for j in range(world.m):
         motor = motors[j]

@@ -10,13 +10,14 @@ from servotwin.compiled.jit import Callback
 from servotwin.compiled.numba_quicker import collector_paused
 from servotwin.control.servo.tasks import servo_tasks
 from servotwin.processes import processors, start_python
-from servotwin.simulation.plant.actuators import APART
+from servotwin.simulation.plant.actuators import APART, OWN
 from servotwin.simulation.plant.dead_time_pattern import dead_time_pattern
 from servotwin.simulation.plant.environment import environment
 from servotwin.simulation.plant.event_steps import change_modes, event_steps
 from servotwin.simulation.plant.generated_rk4 import generated_rk4
 from servotwin.simulation.plant.loop import run
 from servotwin.simulation.plant.loop_closure import check_closure
+from servotwin.simulation.plant.own_rate import own_bound
 from servotwin.simulation.plant.rates import constrained_arm
 from servotwin.simulation.windows.choice import Window
 from servotwin.simulation.windows.dc_friction_window import dc_friction_window
@@ -44,6 +45,7 @@ PIECES: dict[str, Callback] = {
     "change_modes": change_modes,
     "loop_closure": check_closure,
     "environment": environment,
+    "own_bound": own_bound,
     **{name: piece for apart in APART.values() for name, piece in apart.pieces.items()},
 }
 # How long each takes to compile, by the loop that calls them (``loop.run``), to share the work between two processes.
@@ -161,6 +163,8 @@ def attach_pieces(machine: Machine, *, every: bool, zoomed: bool = False) -> Non
         names.append("loop_closure")
     if world["code"]["environment_at"] != 0:
         names.append("environment")
+    if world["runge_kutta"] and (machine.motors["kind"] == OWN).any():
+        names.append("own_bound")
     present = [code for code in APART if (machine.motors["kind"] == code).any()]
     apart = [name for code in present for name in APART[code].pieces]
     for name, address in addresses(names + apart, meanwhile=lambda: machine.run(0)).items():

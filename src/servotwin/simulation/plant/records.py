@@ -94,6 +94,7 @@ PATTERN = _record(
 CODE = _record(
     "world_at power_at motors_at stops_at servo dead_time_pattern constrained_arm change_modes loop_closure "
     "supply_rates after_step after_window "  # of actuators whose code is compiled apart, 0 without
+    "own_bound "  # the bound of the rates of users' actuators, where steps of fixed length need it
     "environment environment_at instants instants_at "  # at which its forces and accelerations jump [s], in order
     "accel accel_data motion motion_data inputs_at outputs_at ys_at dy_at actuator_out_at "
     "step_entry step_data buffers_at buffer_size "

@@ -25,6 +25,7 @@ class JobSettings:
     plant: Mapping[str, str] = field(default_factory=dict)  # changes that the controller does not know
     override: int = 100  # percent
     fit: bool = False
+    torques: bool = True  # False: plans may ask for more than the drives of the file give
     settle: float = SETTLE
     time_limit: float = TIME_LIMIT
     budget: Budget = field(default_factory=Budget)  # memory and computing time

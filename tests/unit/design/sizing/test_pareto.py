@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from servotwin.description.load import read_description
 from servotwin.design.sizing.axis_choices import AxisChoices
 from servotwin.design.sizing.evaluate import Rules, demand_of
-from servotwin.design.sizing.pareto import front_at
+from servotwin.design.sizing.pareto import front_at, open_fronts
+from servotwin.design.sizing.result import ParetoPoint
 from servotwin.design.sizing.search import Problem
 from servotwin.design.sizing.size import cost_table
 from tests.sizing_choices import cut_load, gears, job_load, motors
@@ -45,13 +48,53 @@ def all_sets(problem: Problem, masses) -> set[tuple[float, float]]:
     return found
 
 
-@pytest.mark.parametrize("seed", [1, 4])
-def test_every_set_of_the_front_is_beaten_by_no_set_at_all(seed):
+def best_of(every: set[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Those that no other beats, from the cheapest on."""
+    return sorted(a for a in every if not any(b != a and b[0] <= a[0] and b[1] <= a[1] for b in every))
+
+
+def front_of(problem: Problem, masses, seconds: float = 600.0) -> list[ParetoPoint]:
+    return front_at(problem, problem.costs, masses, 1.0, seconds)
+
+
+@pytest.mark.parametrize("seed", [1, 4, 7, 12])
+def test_front_is_that_of_all_sets(seed):
     problem = small_problem(seed)
     masses = tuple(cost_table(axis, "mass") for axis in problem.axes)
-    every = all_sets(problem, masses)
-    best = {a for a in every if not any(b != a and b[0] <= a[0] and b[1] <= a[1] for b in every)}
-    found = {(p.price, p.mass) for p in front_at(problem, problem.costs, masses, 1.0, 60.0)}
-    assert found <= best
-    assert {min(best), max(best)} <= found
-    assert len(found) >= min(len(best), 5)
+    found = front_of(problem, masses)
+    assert [(p.price, p.mass) for p in found] == best_of(all_sets(problem, masses))
+    assert {p.gap for p in found} == {0.0}
+
+
+def shuffled(problem: Problem, masses, rng: np.random.Generator, steps: int) -> Problem:
+    """The problem with prices that fall with the mass, roughly; with few steps many sets cost the same."""
+    size = max(float(table.max()) for table in masses)
+    prices = (np.round(steps * (1.2 - m / size + rng.uniform(0.0, 0.5, m.shape))) / steps for m in masses)
+    return replace(problem, costs=tuple(prices))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_front_of_random_prices_is_that_of_all_sets(seed):
+    """Light sets are dear: fronts of many sets, with ties in every second case."""
+    problem = small_problem(seed % 3)
+    masses = tuple(cost_table(axis, "mass") for axis in problem.axes)
+    problem = shuffled(problem, masses, np.random.default_rng(seed), 10 if seed % 2 else 1000)
+    best = best_of(all_sets(problem, masses))
+    assert len(best) > 8
+    assert [(p.price, p.mass) for p in front_of(problem, masses)] == best
+
+
+def test_front_without_time_bounds_what_it_has_not_found():
+    """No set is better than all that were found by more than the gap in price and mass at once (eq:front-gap)."""
+    problem = small_problem(1)
+    masses = tuple(cost_table(axis, "mass") for axis in problem.axes)
+    problem = shuffled(problem, masses, np.random.default_rng(1), 1000)
+    best = best_of(all_sets(problem, masses))
+    found = front_of(problem, masses, 0.0)
+    gap = found[0].gap
+    assert len(found) < len(best)
+    assert 0.0 < gap < 10.0
+    for price, mass in best:
+        assert min(max(p.price / price, p.mass / mass) for p in found) <= 1.0 + gap + 1e-9
+    assert "better in price or mass by at most: 1 s" in open_fronts(found)[0]
+    assert open_fronts([replace(found[0], gap=0.0)]) == []

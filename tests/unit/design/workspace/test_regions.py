@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.sparse import coo_matrix
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial import cKDTree
 from scipy.spatial.transform import Rotation
 
 import servotwin as st
-from servotwin.design.workspace.arrangement import Polygon, _rings, union
+from servotwin.design.workspace.arrangement import Polygon, Region, _rings, difference, intersection, union
 from servotwin.design.workspace.cube_in_space import cube_in_space, face_points
 from servotwin.design.workspace.inscribed import (
     _climbed,
@@ -176,10 +179,78 @@ def test_surface_beside_the_axis_lies_where_the_region_turns():
     assert (far.min(), far.max()) == pytest.approx((np.hypot(0.3, 0.15), np.hypot(0.5, 0.15)))
 
 
+def net_edges(mesh) -> int:
+    """Edges that triangles do not pass as often either way; corners within 1e-8 m are taken as one."""
+    count = len(mesh.points)
+    near = cKDTree(mesh.points).query_pairs(1e-8, output_type="ndarray")
+    graph = coo_matrix((np.ones(len(near)), (near[:, 0], near[:, 1])), shape=(count, count))
+    corner = connected_components(graph, directed=False)[1].astype(np.int64)[mesh.triangles]
+    edges = np.concatenate([corner[:, [k, (k + 1) % 3]] for k in range(3)])
+    edges = edges[edges[:, 0] != edges[:, 1]]
+    passed = np.where(edges[:, 0] < edges[:, 1], 1, -1)
+    _, number = np.unique(np.sort(edges, axis=1), axis=0, return_inverse=True)
+    return int(np.count_nonzero(np.bincount(number.ravel(), passed)))
+
+
+SECTIONS = {
+    "in front": [[circle(0.4, 0.9, count=80)]],
+    "behind": [[circle(0.4, -0.9, count=80)]],
+    "across": [[circle(0.6, 0.2, count=80)]],
+    "ring": [[circle(0.7, 0.1, count=80), reverse(circle(0.3, 0.15, count=80))]],
+    "two": [[circle(0.4, 0.6, count=80)], [circle(0.35, -0.7, count=80)]],
+    "steps": [[square(-0.5, 0.0, 0.6)], [square(0.0, 0.0, 0.4)]],
+}
+
+
+@pytest.mark.parametrize("distance", [0.0, 0.15, -0.15, 0.5])
+@pytest.mark.parametrize("section", SECTIONS)
+def test_surface_is_closed_and_encloses_the_volume_however_far_it_turns(section, distance, monkeypatch):
+    """Less and more than half a turn, half a turn, nearly and wholly around; beside the axis on either side."""
+    monkeypatch.setattr("servotwin.design.workspace.turned.RADII", 1000)
+    region = union(SECTIONS[section])
+    for turn in ((-0.5, 0.6), (0.0, 3.0), (0.0, np.pi), (-0.2, 4.0), (-3.0, 2.9), (-np.pi, np.pi)):
+        mesh = turned(region, turn, distance, (1, 2))
+        assert net_edges(mesh) == 0
+        assert mesh.volume == pytest.approx(
+            turned_volume(region, distance, turn), rel=3e-3
+        )  # 72 facets around
+
+
+@pytest.mark.parametrize("distance", [0.25, -0.25])
+@pytest.mark.parametrize("turn", [(-0.5, 1.2), (-0.2, 4.3)])
+def test_surface_beside_the_axis_encloses_as_many_points_as_the_region_passes(turn, distance):
+    """Points are turned back into the plane: they count if they lie in a ring at some angle of the turn."""
+    region = union(SECTIONS["ring"])
+    p = np.random.default_rng(3).uniform(-0.9, 0.9, (400_000, 3))
+    far = np.hypot(p[:, 0], p[:, 1])
+    inside = np.zeros(len(p), dtype=bool)
+    for side in (1.0, -1.0):
+        r = side * np.sqrt(np.maximum(far**2 - distance**2, 0.0))
+        angle = (np.arctan2(p[:, 1], p[:, 0]) - np.arctan2(distance, r) - turn[0]) % (2.0 * np.pi)
+        ring = (np.hypot(r - 0.1, p[:, 2]) <= 0.7) & (np.hypot(r - 0.15, p[:, 2]) >= 0.3)
+        inside |= (far >= abs(distance)) & ring & (angle <= turn[1] - turn[0])
+    assert turned(region, turn, distance, (1, 2)).volume == pytest.approx(1.8**3 * inside.mean(), rel=1.2e-2)
+
+
 def test_surface_of_a_drawn_ring_is_closed():
     region = union([[circle(0.5, count=200), reverse(circle(0.2, count=200))]])
     mesh = drawn(region, (-0.1, 0.3), (1, 2))
     assert mesh.volume == pytest.approx(0.4 * region.area, rel=1e-3)
+    assert net_edges(mesh) == 0
+
+
+def test_intersection_and_difference_of_regions_make_up_the_first():
+    one, other = (
+        union([[circle(0.5, count=200), reverse(circle(0.2, count=200))]]),
+        union([[square(0.0, -1.0, 2.0)]]),
+    )
+    common, rest = intersection(one, other), difference(one, other)
+    assert common.area == pytest.approx(0.5 * one.area)
+    assert rest.area == pytest.approx(0.5 * one.area)
+    assert common.contains(np.array([[0.3, 0.0], [-0.3, 0.0], [0.1, 0.0]])).tolist() == [True, False, False]
+    assert rest.contains(np.array([[0.3, 0.0], [-0.3, 0.0]])).tolist() == [False, True]
+    assert intersection(one, Region((), ())).empty
+    assert difference(one, Region((), ())).area == pytest.approx(one.area)
 
 
 def test_cube_stands_where_the_arm_reaches_over_its_back():
@@ -353,3 +424,11 @@ def test_progress_of_a_surface_is_that_of_its_points():
     assert (np.diff(parts) >= 0.0).all()
     # a smooth ball needs fewer looks than creased solids do
     assert np.array(parts) == pytest.approx(real, abs=0.25)
+
+
+def test_cube_in_a_solid_that_the_search_leaves_has_no_edge():
+    """A grain about the only point that is known; points of the surface are far apart."""
+    surface = np.array([[x, y, z] for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
+    known = np.array([[0.3, 0.3, 0.3]])
+    cube = cube_in_space(surface, known, lambda p: np.linalg.norm(np.asarray(p) - known, axis=1) < 1e-6)
+    assert cube.edge == 0.0

@@ -126,8 +126,6 @@ def test_fluxes_side_by_side_are_those_of_any_length(tmp_path: Path, after_ms: f
     lanes, alone = (call(fluxes, machine, span, choice)["lanes"] for choice in (0, 1))
     for name in FLUXES.split():
         size = np.abs(alone[name][:5]).max()
-        # three points leave out more of t^3 times the torque, which only the small answer to the ripple asks for
-        near = 1e-5 if name == "T_3" else 1e-9
         np.testing.assert_allclose(
-            lanes[name][:5], alone[name][:5], rtol=near, atol=near * size, err_msg=name
+            lanes[name][:5], alone[name][:5], rtol=1e-9, atol=1e-9 * size, err_msg=name
         )

@@ -9,13 +9,27 @@ else becomes vector instructions of the processor, with a motor in every lane.
 from __future__ import annotations
 
 import math
+from typing import Any
+
+import numpy as np
 
 from servotwin.compiled.jit import helper
+
+
+def moment_weights(points: Any, power: int) -> Any:
+    """Weights with which values at ``points`` of 0..1 give the integral of s^power / power! times their polynomial."""
+    k = np.arange(len(points))
+    return np.linalg.solve(points ** k[:, None], 1.0 / (k + power + 1) / math.factorial(power))
+
 
 SHORT = 0.2  # (R / L + speed) x time up to which a step is exact
 FAR_TURN = 0.6  # rad up to which ``small_turn`` is exact
 S_0, S_2 = 0.5 - math.sqrt(0.15), 0.5 + math.sqrt(0.15)  # points of Gauss in 0..1, with one in the middle
 G_0, G_1 = 5.0 / 18.0, 4.0 / 9.0  # and their weights
+_POINTS = np.array([0.0, S_0, 0.5, S_2, 1.0])
+# weights of the torque at those points and both ends for its second and third moment: exact up to its fourth power
+A_0, A_1, A_2, A_3, A_4 = (float(x) for x in moment_weights(_POINTS, 2))
+B_0, B_1, B_2, B_3, B_4 = (float(x) for x in moment_weights(_POINTS, 3))
 Series = tuple[float, float, float, float, float, float, float, float]
 
 
@@ -106,13 +120,13 @@ def flux_step(
         + G_0 * (at_part(S_2, u) * i_2 + at_part(S_2, v) * j_2)
     )  # eq:flux-energy
     square = G_0 * ((i_0 * i_0 + j_0 * j_0) + (i_2 * i_2 + j_2 * j_2)) + G_1 * (i_1 * i_1 + j_1 * j_1)
-    # eq:pmsm, each with its weight
-    T_0 = G_0 * q_0 * (salient * d_0 + magnets)
-    T_1, T_2 = G_1 * q_1 * (salient * d_1 + magnets), G_0 * q_2 * (salient * d_2 + magnets)
-    y = 1.5 * ph
-    m_1 = y * h * (S_0 * T_0 + 0.5 * T_1 + S_2 * T_2)
-    m_2 = y * h * h / 2.0 * (S_0 * S_0 * T_0 + 0.25 * T_1 + S_2 * S_2 * T_2)
-    m_3 = y * h * h * h / 6.0 * (S_0 * S_0 * S_0 * T_0 + 0.125 * T_1 + S_2 * S_2 * S_2 * T_2)
-    charge = h * (G_0 * (j_0 + j_2) + G_1 * j_1)
+    y, first = 1.5 * ph, Q * (salient * (D - psi) + magnets)  # eq:pmsm
     D, Q = at_part(1.0, d), at_part(1.0, q)
-    return D, Q, y * (T_0 + T_1 + T_2), m_1, m_2, m_3, 1.5 * energy, 1.5 * h * square, charge
+    last = Q * (salient * (D - psi) + magnets)
+    T_0, T_1, T_2 = q_0 * (salient * d_0 + magnets), q_1 * (salient * d_1 + magnets), q_2 * (salient * d_2 + magnets)
+    m_0 = y * (G_0 * (T_0 + T_2) + G_1 * T_1)
+    m_1 = y * h * (G_0 * (S_0 * T_0 + S_2 * T_2) + 0.5 * G_1 * T_1)
+    m_2 = y * h * h * (A_0 * first + A_1 * T_0 + A_2 * T_1 + A_3 * T_2 + A_4 * last)
+    m_3 = y * h * h * h * (B_0 * first + B_1 * T_0 + B_2 * T_1 + B_3 * T_2 + B_4 * last)
+    charge = h * (G_0 * (j_0 + j_2) + G_1 * j_1)
+    return D, Q, m_0, m_1, m_2, m_3, 1.5 * energy, 1.5 * h * square, charge

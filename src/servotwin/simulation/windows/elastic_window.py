@@ -295,7 +295,7 @@ def elastic_window(
     elastic_lanes(world, motors, u, start, span)
     for j in range(world.m):
         if motors[j].flexible >= 0:
-            if world.lanes.margin[j] < 0.0:
+            if not world.lanes.margin[j] >= 0.0:  # NaN after divergence is no motor in its lane either
                 steady = steady and elastic_motor(world, motors[j], j, u, start, span)
             spring_parabola(world, j, span)
     if steady:

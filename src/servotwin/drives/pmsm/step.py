@@ -3,9 +3,9 @@ r"""One short step of a synchronous motor under constant voltage, without a bran
 The series of eq:flux-series to their seventh power, written out, and three points of Gauss for the integrals
 (eq:flux-energy): for :math:`x = (R/L + p\,\omega)\,\tau` up to ``SHORT`` the first term left out, :math:`x^8/8!`, is
 below 1e-10 of the flux, and the rest of the integrals of products of two series, :math:`(2x)^6/2\,016\,000`, below
-2.1e-9. Three points would leave out far more of the torque times the square or cube of the time: these two moments take the
-torque at both ends as well. A loop over motors that calls nothing else becomes vector instructions of the processor,
-with a motor in every lane.
+2.1e-9. Three points would leave out more of the torque times the square or cube of the time: these two moments take
+the torque at both ends as well. A loop over motors that calls nothing else becomes vector instructions of the
+processor, with a motor in every lane.
 """
 
 from __future__ import annotations

@@ -20,8 +20,8 @@ from servotwin.simulation.plant.records import WORLD
 from servotwin.simulation.run import carry_out, prepare
 from servotwin.simulation.scenario.scenario import read_scenario
 from servotwin.simulation.windows.choice import Window
-from servotwin.simulation.windows.elastic_lanes import elastic_interval
-from servotwin.simulation.windows.flux_lanes import LANES, flux_interval, take_row
+from servotwin.simulation.windows.pmsm_elastic_lanes import elastic_interval
+from servotwin.simulation.windows.pmsm_lanes import LANES, flux_interval, take_row
 
 ROBOTS: dict[str, tuple[str, dict[str, str], float]] = {
     "Manutec r3, 0.125 ms": ("manutec-r3-move", MANUTEC, 10.0),

@@ -223,7 +223,7 @@ PMSM_WINDOW = _record(
     extremes=(MAX_JOINTS, 2),  # least and largest torque at the edges
 )
 
-# Synchronous motors side by side in a window (``flux_lanes``): a column for each; rows of intervals
+# Synchronous motors side by side in a window (``pmsm_lanes``): a column for each; rows of intervals
 LANES = _record(
     "rows",  # of the motor with most intervals
     count=("i", _JOINTS),  # intervals of each motor
@@ -258,7 +258,7 @@ LANES = _record(
     most=_JOINTS,  # square of the largest current, least and largest torque per 3/2 of the pole pairs, at edges
     low=_JOINTS,
     high=_JOINTS,
-    # motors behind elastic gears (``elastic_lanes``)
+    # motors behind elastic gears (``pmsm_elastic_lanes``)
     margin=_JOINTS,  # least distance from an event so far; negative: not in its lane
     way=_JOINTS,  # direction in which a shaft slides, 0 without dry friction or if it sticks
     sticks=_JOINTS,  # 1 if it does, and slides the other way round

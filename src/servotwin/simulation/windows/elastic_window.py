@@ -25,12 +25,10 @@ from servotwin.compiled.native_calls import call_address, records_at
 from servotwin.drives.friction import joint_friction_torque
 from servotwin.drives.gears import spring_torque
 from servotwin.drives.peaks import update_peaks
-from servotwin.drives.pmsm.model import electrical_turn
 from servotwin.drives.records import FREE, MOTOR, POWER, STOP, STUCK
 from servotwin.simulation.plant.rates import ELECTRIC, FRICTION, GEAR, SQUARE, TORQUE
 from servotwin.simulation.plant.records import WORLD
 from servotwin.simulation.windows.dc_window import REFRESH
-from servotwin.simulation.windows.elastic_lanes import elastic_lanes
 from servotwin.simulation.windows.elastic_motor import elastic_motor
 from servotwin.simulation.windows.general_window import bus_voltage, bus_window, restore_modes, save_modes
 from servotwin.simulation.windows.motor_coordinates import at_joint, at_motor, joint_from_motors
@@ -40,6 +38,7 @@ from servotwin.simulation.windows.motor_inverse_inertia import (
     refresh_rate,
     reject,
 )
+from servotwin.simulation.windows.pmsm_elastic_lanes import begin_electrical_angle, elastic_lanes
 from servotwin.simulation.windows.stiff_motors import stiff_motors
 
 
@@ -126,7 +125,7 @@ def begin_motors(world: Any, motors: Any) -> None:
         elastic.i[j] = state.y[k]
         elastic.i_q[j] = state.y[k + 1] if motor.charge_at >= 0 else 0.0
         if motor.charge_at >= 0:
-            elastic.cos[j], elastic.sin[j] = electrical_turn(motor)
+            begin_electrical_angle(world, motor, j)
         elastic.impulse[j] = elastic.square[j] = elastic.electric[j] = elastic.charge[j] = 0.0
         elastic.friction[j] = elastic.gear[j] = elastic.passed[j, 0] = elastic.passed[j, 1] = 0.0
         elastic.peak[j, 0] = elastic.i[j] * elastic.i[j] + elastic.i_q[j] * elastic.i_q[j]

@@ -45,7 +45,6 @@ from servotwin.drives.winding_window import ripple_shape, window_functions
 from servotwin.simulation.plant.rates import ELECTRIC, FRICTION, SQUARE, TORQUE
 from servotwin.simulation.plant.records import WORLD
 from servotwin.simulation.windows.dc_window import REFRESH
-from servotwin.simulation.windows.flux_lanes import begin_lanes, flux_window
 from servotwin.simulation.windows.motor_inverse_inertia import (
     begin_window,
     compare_with_arm,
@@ -59,6 +58,7 @@ from servotwin.simulation.windows.motor_inverse_inertia import (
     torque_line,
     update_drift,
 )
+from servotwin.simulation.windows.pmsm_lanes import begin_lanes, flux_window
 
 ROUNDS = 3  # most passes through the edges of a window
 REDO = 2000.0  # rad/s of a rotor per unit of tolerance that the predicted speeds may be off by

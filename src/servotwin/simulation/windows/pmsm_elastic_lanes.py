@@ -1,7 +1,7 @@
 r"""Synchronous motors behind elastic gears side by side, from edge to edge, as long as nothing happens to them.
 
 The equations are those of ``elastic_motor`` with the fluxes of ``flux_step``, written without branches, so that the
-processor carries four motors at once (``flux_lanes``). A stuck shaft is one that torques do not accelerate. Of a
+processor carries four motors at once (``pmsm_lanes``). A stuck shaft is one that torques do not accelerate. Of a
 Stribeck curve the exponential is computed once, where the window begins; within it
 
 .. math:: e^{-(\omega/\omega_k)^2} = e^{-(\omega_0/\omega_k)^2}\,e^{-z}, \qquad
@@ -20,11 +20,12 @@ import numpy as np
 
 from servotwin.compiled.jit import helper, part
 from servotwin.drives.friction import BACKWARD, FALLEN, FORWARD
+from servotwin.drives.pmsm.model import electrical_turn
 from servotwin.drives.pmsm.step import SHORT, flux_step, small_turn
 from servotwin.drives.records import FREE, STUCK
 from servotwin.simulation.plant.event_steps import FAR
-from servotwin.simulation.windows.flux_lanes import LANES, fill_rows, fill_up, take_row
 from servotwin.simulation.windows.motor_coordinates import at_motor
+from servotwin.simulation.windows.pmsm_lanes import LANES, fill_rows, fill_up, take_row
 
 LEFT = -1.0  # margin of a lane that is left to ``elastic_motor``
 SERIES = 0.4  # largest z of eq:stribeck-series
@@ -36,6 +37,12 @@ def small_exp(z: float) -> float:
     z2 = z * z
     low = (1.0 - z) + z2 * (1 / 2 - z / 6)
     return low + z2 * z2 * ((1 / 24 - z / 120) + z2 * (1 / 720 - z / 5040 + z2 * (1 / 40320 - z / 362880)))
+
+
+@helper
+def begin_electrical_angle(world: Any, motor: Any, j: int) -> None:
+    """Cosine and sine of the electrical angle of motor j as the window begins."""
+    world.elastic_window.cos[j], world.elastic_window.sin[j] = electrical_turn(motor)
 
 
 @helper

@@ -12,13 +12,16 @@ import numpy as np
 
 from benchmarks.against_rows import MANUTEC
 from benchmarks.timing import EFFORT, Row
-from servotwin.compiled.jit import kernel
+from servotwin.compiled.jit import kernel, piece
+from servotwin.compiled.native_calls import records_at
 from servotwin.drives.dc.interval import dc_interval
 from servotwin.drives.pmsm import PMSM
-from servotwin.drives.pmsm.interval import pmsm_interval
+from servotwin.simulation.plant.records import WORLD
 from servotwin.simulation.run import carry_out, prepare
 from servotwin.simulation.scenario.scenario import read_scenario
 from servotwin.simulation.windows.choice import Window
+from servotwin.simulation.windows.pmsm_elastic_lanes import elastic_interval
+from servotwin.simulation.windows.pmsm_lanes import LANES, flux_interval, take_row
 
 ROBOTS: dict[str, tuple[str, dict[str, str], float]] = {
     "Manutec r3, 0.125 ms": ("manutec-r3-move", MANUTEC, 10.0),
@@ -33,21 +36,43 @@ def dc_intervals(times: int) -> float:
     """So many intervals of a DC motor, each from the end of the one before."""
     i = 0.0
     for _ in range(times):
-        i = dc_interval(1.0, 1e-3, 0.1, 20.0, 0.5 * i, 10.0, 100.0, 1e5, 3e-5)[0]
+        end, charge, lever, square = dc_interval(
+            1.0, 1e-3, 0.1, 20.0, i, 10.0 * i, 100.0 * i, 1e5, 3e-5 + 1e-9 * i
+        )
+        i = 1e-3 * (end + charge + lever + square)
     return i
 
 
-@kernel
-def pmsm_intervals(times: int, points: Any) -> float:
-    """The same of a synchronous motor."""
-    D, Q = 0.05, 0.0
+@piece
+def lanes_of_window(
+    world_at: int, times: int, motors_at: int, stops_at: int, middle: float, elastic: float
+) -> None:
+    """So many windows of synchronous motors side by side, with elastic gears or without."""
+    world = records_at(world_at, 1, WORLD)[0]
     for _ in range(times):
-        new = pmsm_interval(
-            points, 1.0, 200.0, 200.0, 0.05, 4.0, 100.0, 100.0, 1e5, 1.0, 0.0, 1.0, 0.0, 20.0, 30.0, 0.5 * D + 0.025,
-            0.5 * Q, 0.0, 1e-5, 0.0,
-        )  # fmt: skip
-        D, Q = new[0], new[1]
-    return Q
+        first = 0
+        while first < world.m:
+            for e in range(world.lanes.rows):
+                take_row(world, e, first)
+                if elastic > 0.0:
+                    elastic_interval(world, first)
+                else:
+                    flux_interval(world, first, middle)
+            first += LANES
+
+
+def synchronous_window(machine: Any) -> float:
+    """Seconds that the windings of all synchronous motors take in a window, on a copy of the last one of a run."""
+    world = machine.world.copy()
+    behind_springs = float((machine.motors["flexible"] >= 0).any())
+    signature = ctypes.CFUNCTYPE(None, *(4 * [ctypes.c_int64]), ctypes.c_double, ctypes.c_double)
+    call = signature(lanes_of_window.address)
+
+    def run() -> None:
+        world["lanes"] = machine.world["lanes"]
+        call(world.ctypes.data, 200, 0, 0, 0.0, behind_springs)
+
+    return least(run, 200)
 
 
 def least(run: Callable[[], object], times: int) -> float:
@@ -86,13 +111,11 @@ def limit(machine: Any) -> tuple[float, str]:
         stiff = np.zeros(m, dtype=bool)
     intervals = np.where(stiff, edges[:m][stiff].sum() + 1, edges[:m] + 1)
     synchronous = motors["kind"] == PMSM.code
-    points = np.zeros((4, 4))
-    dc, pmsm = (
-        least(lambda: dc_intervals(MANY), MANY),
-        least(lambda: pmsm_intervals(MANY, points), MANY),
-    )
+    dc = least(lambda: dc_intervals(MANY), MANY)
     arm, evaluations = evaluation(machine), 5 if stiff.any() else 4
-    windings = intervals[synchronous].sum() * pmsm + intervals[~synchronous].sum() * dc
+    windings = intervals[~synchronous].sum() * dc
+    if synchronous.any():
+        windings += synchronous_window(machine)
     window = evaluations * arm + windings
     factor = float(machine.servo.servo["T_current"][0]) / window
     note = f"limit {factor:.0f} x: {evaluations} evaluations of {1e6 * arm:.2f} us, {intervals.sum():.0f} intervals"

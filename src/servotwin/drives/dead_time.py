@@ -98,27 +98,34 @@ def switched_off(leg: Leg, t: float, T: float, side: int, i: float, storage: flo
 
 
 @helper
+def leg_after(
+    leg: Leg, side: int, following: float, t: float, T: float, i: float, dead: float, storage: float
+) -> tuple[Leg, int, float]:
+    """The leg just after the instant t, its side and when it changes next; the same again if that is later than t.
+
+    ``following``: when it was to change next; ``i``: current that leaves it.
+    """
+    if following > t + SAME * T:
+        return leg, side, following
+    leg = switched_off(leg, t, T, side, i, storage)
+    return leg, side_of(leg, t, T, dead), next_change(leg, t, T, dead)
+
+
+@helper
 def after(x: float, final: float, slow: float, t: float) -> float:
     """A current that tends to ``final``, t later (eq:pwm-prediction)."""
     return final + (x - final) * math.exp(-t / slow) if slow > 0.0 else final
 
 
 @helper
-def until_zero(x: float, final: float, slow: float) -> float:
-    """When a current that tends to ``final`` reaches zero."""
-    return slow * math.log1p(-x / final) if x * final < 0.0 else NEVER
-
-
-@helper
 def zero_within(x: float, final: float, slow: float, span: float) -> float:
-    """``until_zero``, or NEVER where it is clear without a logarithm that this lies beyond ``span``.
+    """When a current that tends to ``final`` reaches zero; NEVER where that clearly lies beyond ``span``.
 
-    ln(1 + z) >= z / (1 + z), and most currents are far from zero.
+    ln(1 + z) >= z / (1 + z) with z = -x / final, and most currents are far from zero.
     """
-    if x * final >= 0.0:
+    if x * final >= 0.0 or slow * abs(x) > span * (abs(final) + abs(x)):
         return NEVER
-    z = -x / final
-    return NEVER if slow * z > span * (1.0 + z) else slow * math.log1p(z)
+    return slow * math.log1p(-x / final)
 
 
 @helper
@@ -168,23 +175,24 @@ def h_bridge_with_diodes(
     """
     leg_a, leg_b = leg_of(m, T, x, dead, storage), leg_of(-m, T, -x, dead, storage)
     t, edges = 0.0, 0
+    side_a, side_b = side_of(leg_a, t, T, dead), side_of(leg_b, t, T, dead)
+    next_a, next_b = next_change(leg_a, t, T, dead), next_change(leg_b, t, T, dead)
     while t < T:
-        side_a, side_b = side_of(leg_a, t, T, dead), side_of(leg_b, t, T, dead)
-        end = min(next_change(leg_a, t, T, dead), next_change(leg_b, t, T, dead))
+        end = min(next_a, next_b)
         if two_level:  # leg B is the mirror of leg A
             side_b = -side_a
         low = (1.0 if side_a == HIGH else 0.0) - (0.0 if side_b == LOW else 1.0)
         high = (0.0 if side_a == LOW else 1.0) - (1.0 if side_b == HIGH else 0.0)
         level = low if x > 0.0 else (high if x < 0.0 else min(max(e, low), high))  # eq:pwm-diodes
-        zero = t + until_zero(x, level - e, slow)
-        if low < high and zero < end:
+        zero = t + zero_within(x, level - e, slow, end - t) if low < high else NEVER
+        if zero < end:
             if zero > t + SAME * T:
                 edges = begin_level(t, level, edges, times, a, row)
             t, x, level = zero, 0.0, min(max(e, low), high)  # eq:pwm-diodes
         edges = begin_level(t, level, edges, times, a, row)
         x, t = after(x, level - e, slow, end - t), end
-        leg_a = switched_off(leg_a, t, T, side_a, x, storage)
-        leg_b = switched_off(leg_b, t, T, side_b, -x, storage)
+        leg_a, side_a, next_a = leg_after(leg_a, side_a, next_a, t, T, x, dead, storage)
+        leg_b, side_b, next_b = leg_after(leg_b, side_b, next_b, t, T, -x, dead, storage)
     return edges
 
 
@@ -207,6 +215,8 @@ def three_levels(
     """Levels of three legs: the floating ones stand as far above their back-EMF as the others in the mean."""
     s_0, s_1, s_2 = tied(sides[0], x[0]), tied(sides[1], x[1]), tied(sides[2], x[2])
     free_0, free_1, free_2 = floating(sides[0], x[0]), floating(sides[1], x[1]), floating(sides[2], x[2])
+    if not (free_0 or free_1 or free_2):
+        return s_0, s_1, s_2
     for _ in range(2):  # a floating leg that meets a rail stays there, and counts for the others
         bound = (0 if free_0 else 1) + (0 if free_1 else 1) + (0 if free_2 else 1)
         star = (
@@ -240,30 +250,31 @@ def three_phase_with_diodes(
     leg_0 = leg_of(m_0, T, x_0, dead, storage)
     leg_1 = leg_of(m_1, T, x_1, dead, storage)
     leg_2 = leg_of(m_2, T, x_2, dead, storage)
-    t, edges = 0.0, 0
+    side_0, next_0 = side_of(leg_0, 0.0, T, dead), next_change(leg_0, 0.0, T, dead)
+    side_1, next_1 = side_of(leg_1, 0.0, T, dead), next_change(leg_1, 0.0, T, dead)
+    side_2, next_2 = side_of(leg_2, 0.0, T, dead), next_change(leg_2, 0.0, T, dead)
+    t, edges, per_slow = 0.0, 0, 1.0 / slow if slow > 0.0 else 0.0
     while t < T:
-        end = min(
-            next_change(leg_0, t, T, dead), next_change(leg_1, t, T, dead), next_change(leg_2, t, T, dead)
-        )
-        sides = side_of(leg_0, t, T, dead), side_of(leg_1, t, T, dead), side_of(leg_2, t, T, dead)
-        s_0, s_1, s_2 = three_levels(sides, (x_0, x_1, x_2), e)
+        s_0, s_1, s_2 = three_levels((side_0, side_1, side_2), (x_0, x_1, x_2), e)
         star = (s_0 + s_1 + s_2) / 3.0
         to_0, to_1, to_2 = s_0 - star - e[0], s_1 - star - e[1], s_2 - star - e[2]
-        end = min(
-            end,
-            t + zero_within(x_0, to_0, slow, end - t) if sides[0] == OFF else NEVER,
-            t + zero_within(x_1, to_1, slow, end - t) if sides[1] == OFF else NEVER,
-            t + zero_within(x_2, to_2, slow, end - t) if sides[2] == OFF else NEVER,
-        )
+        end = min(next_0, next_1, next_2)
+        if OFF in (side_0, side_1, side_2):
+            end = min(
+                end,
+                t + zero_within(x_0, to_0, slow, end - t) if side_0 == OFF else NEVER,
+                t + zero_within(x_1, to_1, slow, end - t) if side_1 == OFF else NEVER,
+                t + zero_within(x_2, to_2, slow, end - t) if side_2 == OFF else NEVER,
+            )
         if end > t + SAME * T:
             level_a, level_b = vector(s_0, s_1, s_2)
             edges = begin_vector(t, level_a, level_b, edges, times, a, b, row)
-        decay = decayed((end - t) / slow) if slow > 0.0 else 0.0
-        x_0 = carried(sides[0], x_0, s_0, to_0, slow, decay, end - t, SAME * T)
-        x_1 = carried(sides[1], x_1, s_1, to_1, slow, decay, end - t, SAME * T)
-        x_2 = carried(sides[2], x_2, s_2, to_2, slow, decay, end - t, SAME * T)
+        decay = decayed((end - t) * per_slow) if slow > 0.0 else 0.0
+        x_0 = carried(side_0, x_0, s_0, to_0, slow, decay, end - t, SAME * T)
+        x_1 = carried(side_1, x_1, s_1, to_1, slow, decay, end - t, SAME * T)
+        x_2 = carried(side_2, x_2, s_2, to_2, slow, decay, end - t, SAME * T)
         t = end
-        leg_0 = switched_off(leg_0, t, T, sides[0], x_0, storage)
-        leg_1 = switched_off(leg_1, t, T, sides[1], x_1, storage)
-        leg_2 = switched_off(leg_2, t, T, sides[2], x_2, storage)
+        leg_0, side_0, next_0 = leg_after(leg_0, side_0, next_0, t, T, x_0, dead, storage)
+        leg_1, side_1, next_1 = leg_after(leg_1, side_1, next_1, t, T, x_1, dead, storage)
+        leg_2, side_2, next_2 = leg_after(leg_2, side_2, next_2, t, T, x_2, dead, storage)
     return edges

@@ -105,6 +105,8 @@ MOTOR = _dtype(
     # now: angle, speed, its derivatives at the start of the window, torque, its mean over the window, transmitted
     # torque, what friction must hold
     "theta w w_dot w_ddot tau tau_mean net transmitted slack "
+    # cosine and sine of the electrical angle of a synchronous motor, and the angle of the rotor that they belong to
+    "turn_cos turn_sin turn_theta "
     # extremes so far; integral of an ideal motor's squared torque; of the applied voltage since the last recorded row
     "i_peak tau_peak tau_mean_peak w_peak T_peak torque_square volt_seconds "
     # largest rate with which the states of an actuator of the user's could change so far [1/s] (eq:own-rate)

@@ -29,12 +29,10 @@ import numpy as np
 
 from servotwin.compiled.jit import helper
 
-BRIEF = 0.25  # lambda tau up to which the current of an interval is a power series
+BRIEF = 0.5  # lambda tau up to which the current of an interval is a power series
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(5)
-NODES, WEIGHTS = (1.0 + _NODES) / 2.0, _WEIGHTS / 2.0  # in 0..1
-MOST_TERMS = 11
-PER = 1.0 / np.arange(1.0, MOST_TERMS + 3.0)
-POWERS = NODES ** np.arange(1, MOST_TERMS + 1)[:, None]
+S_0, S_1, S_2, S_3, S_4 = (float(node) for node in (1.0 + _NODES) / 2.0)  # in 0..1
+G_0, G_1, G_2 = (float(weight) for weight in _WEIGHTS[:3] / 2.0)
 
 
 @helper
@@ -65,26 +63,40 @@ def dc_interval(
 
 
 @helper
-def series_terms(x: float) -> int:
-    """Terms of the series of a current for lambda tau = x: what is left out, x^n / (n + 1)!, is below 1e-15 of it."""
-    return 7 + int(x > 0.02) + int(x > 0.05) + 2 * int(x > 0.1)
+def tail(y: float) -> float:
+    """Sum of 3! (-y)^k / (k + 3)! for y up to ``BRIEF``: the series from its third power on, by which it begins."""
+    y2 = y * y
+    y4 = y2 * y2
+    low = (1.0 - y / 4) + y2 * (1 / 20 - y / 120)
+    return low + y4 * (
+        (1 / 840 - y / 6720) + y2 * (1 / 60480 - y / 604800) + y4 * (1 / 6652800 - y / 79833600)
+    )
 
 
 @helper
 def dc_series(
     x: float, slope: float, K: float, u: float, i0: float, w0: float, alpha: float, jerk: float, tau: float
 ) -> tuple[float, float, float, float]:
-    """``dc_interval`` for lambda tau = ``x`` up to ``BRIEF``; ``slope`` is tau / L."""
-    force = slope * (u - K * w0)
-    force_1, force_2 = -slope * tau * K * alpha, -0.5 * slope * tau * tau * K * jerk
-    c = i0
-    end, first, moment = c, c, 0.5 * c
-    p0, p1, p2, p3, p4 = c, c, c, c, c
-    for k in range(series_terms(x)):
-        c = (force - x * c) * PER[k]  # eq:current-series
-        force, force_1, force_2 = force_1, force_2, 0.0
-        end, first, moment = end + c, first + c * PER[k + 1], moment + c * PER[k + 2]
-        p0, p1, p2 = p0 + c * POWERS[k, 0], p1 + c * POWERS[k, 1], p2 + c * POWERS[k, 2]
-        p3, p4 = p3 + c * POWERS[k, 3], p4 + c * POWERS[k, 4]
-    square = WEIGHTS[0] * (p0 * p0 + p4 * p4) + WEIGHTS[1] * (p1 * p1 + p3 * p3) + WEIGHTS[2] * p2 * p2
+    """``dc_interval`` for lambda tau = ``x`` up to ``BRIEF``; ``slope`` is tau / L.
+
+    From the third term on, where nothing drives it any more, a series is that term times ``tail``.
+    """
+    c1 = slope * (u - K * w0) - x * i0  # eq:current-series
+    c2 = (-slope * tau * K * alpha - x * c1) / 2.0
+    c3 = (-0.5 * slope * tau * tau * K * jerk - x * c2) / 3.0
+    x2 = x * x
+    x4 = x2 * x2
+    # sum of 3! (-x)^k / (k + 5)!, of which the others follow
+    low = (1 / 20 - x / 120) + x2 * (1 / 840 - x / 6720)
+    last = low + x4 * ((1 / 60480 - x / 604800) + x2 * (1 / 6652800 - x / 79833600))
+    middle = 1 / 4 - x * last
+    end = i0 + c1 + c2 + c3 * (1.0 - x * middle)
+    first = i0 + c1 / 2.0 + c2 / 3.0 + c3 * middle
+    moment = i0 / 2.0 + c1 / 3.0 + c2 / 4.0 + c3 * (middle - last)
+    p0 = i0 + S_0 * (c1 + S_0 * (c2 + S_0 * c3 * tail(S_0 * x)))
+    p1 = i0 + S_1 * (c1 + S_1 * (c2 + S_1 * c3 * tail(S_1 * x)))
+    p2 = i0 + S_2 * (c1 + S_2 * (c2 + S_2 * c3 * tail(S_2 * x)))
+    p3 = i0 + S_3 * (c1 + S_3 * (c2 + S_3 * c3 * tail(S_3 * x)))
+    p4 = i0 + S_4 * (c1 + S_4 * (c2 + S_4 * c3 * tail(S_4 * x)))
+    square = G_0 * (p0 * p0 + p4 * p4) + G_1 * (p1 * p1 + p3 * p3) + G_2 * p2 * p2
     return end, tau * first, tau * tau * moment, tau * square

@@ -39,6 +39,22 @@ def stator_currents(motor: Any, theta: float, i_d: float, i_q: float) -> tuple[f
 
 
 @helper
+def electrical_turn(motor: Any) -> tuple[float, float]:
+    """Cosine and sine of the electrical angle now; the motor keeps them, for several ask at one instant."""
+    if motor.theta != motor.turn_theta or (motor.turn_cos == 0.0 and motor.turn_sin == 0.0):
+        angle = motor.pole_pairs * motor.theta
+        motor.turn_theta, motor.turn_cos, motor.turn_sin = motor.theta, math.cos(angle), math.sin(angle)
+    return motor.turn_cos, motor.turn_sin
+
+
+@helper
+def currents_now(motor: Any, i_d: float, i_q: float) -> tuple[float, float]:
+    """``stator_currents`` where the rotor stands now."""
+    c, s = electrical_turn(motor)
+    return c * i_d - s * i_q, s * i_d + c * i_q
+
+
+@helper
 def pmsm_current_rates(
     motor: Any, u_d: float, u_q: float, i_d: float, i_q: float, w: float
 ) -> tuple[float, float]:

@@ -26,8 +26,10 @@ from servotwin.drives.hydraulic.model import effort
 from servotwin.drives.kind import Feed
 from servotwin.drives.own import CHARGE, CODE, EFFORT, LOSS, LOST, POWER, WORK
 from servotwin.drives.pmsm import PMSM as PMSM_KIND
-from servotwin.drives.pmsm.interval import pmsm_interval
+from servotwin.drives.pmsm.interval import pmsm_interval, turn_by
 from servotwin.drives.pmsm.model import (
+    currents_now,
+    electrical_turn,
     pmsm_current_rates,
     pmsm_rates,
     pmsm_speed_gain,
@@ -146,7 +148,7 @@ def current_and_torque(
     if motor.kind == DC:
         return y[k], motor.K * y[k]
     if motor.kind == PMSM:
-        return math.hypot(y[k], y[k + 1]), pmsm_torque(motor, y[k], y[k + 1])
+        return math.sqrt(y[k] * y[k] + y[k + 1] * y[k + 1]), pmsm_torque(motor, y[k], y[k + 1])
     if motor.kind == OWN:
         return asked_current(motor), own_effort(world, motor, u_bus, theta, w, y)
     if motor.kind == HYDRAULIC:
@@ -182,9 +184,9 @@ def currents_at_start(motor: Any, y: Any) -> tuple[float, float, float, float, f
         i = y[k] if k >= 0 else 0.0
         return i, 0.0, 0.0, 0.0, 0.0, 0.0, abs(i), abs(motor.K * i)
     i, i_q = y[k], y[k + 1]
-    cos, sin = math.cos(motor.pole_pairs * motor.theta), math.sin(motor.pole_pairs * motor.theta)
+    cos, sin = electrical_turn(motor)
     flux_d, flux_q = motor.L_d * i + motor.psi, motor.L_q * i_q
-    return i, i_q, flux_d, flux_q, cos, sin, math.hypot(i, i_q), abs(pmsm_torque(motor, i, i_q))
+    return i, i_q, flux_d, flux_q, cos, sin, math.sqrt(i * i + i_q * i_q), abs(pmsm_torque(motor, i, i_q))
 
 
 @helper
@@ -213,7 +215,7 @@ def window_interval(
                 motor.w, motor.w_dot, motor.w_ddot, cos, sin, c, s, u, u_b, flux_d, flux_q, passed, tau, passed,
             )  # fmt: skip
             i, i_q = (flux_d - motor.psi) * g_d, flux_q * g_q
-        most, strongest = math.hypot(i, i_q), abs(pmsm_torque(motor, i, i_q))
+        most, strongest = math.sqrt(i * i + i_q * i_q), abs(pmsm_torque(motor, i, i_q))
         return i, i_q, flux_d, flux_q, c, s, first, lever, square, gained, charge, most, strongest
     elif motor.kind == DC_REDUCED:
         i, before, first, lever, square, gained = dc_reduced_window_interval(motor, u, w, slope, tau)
@@ -311,16 +313,17 @@ def true_currents(world: Any, motor: Any) -> tuple[float, float]:
     """Current of a winding [A], or the alpha and beta components of three phases."""
     k = motor.current_at
     if motor.feed == THREE_PHASE:
-        return stator_currents(motor, motor.theta, world.state.y[k], world.state.y[k + 1])
+        return currents_now(motor, world.state.y[k], world.state.y[k + 1])
     if not motor.exact:
         return 0.0 if motor.open else motor.current_command, 0.0
     return world.state.y[k] if k >= 0 else motor.tau / motor.K, 0.0
 
 
 @helper
-def phase_emf(motor: Any, theta: float, emf: float) -> tuple[float, float]:
-    """Alpha and beta components of the back-EMF of three phases, whose amplitude is ``emf``."""
-    return stator_currents(motor, theta, 0.0, emf)
+def phase_emf(motor: Any, ahead: float, emf: float) -> tuple[float, float]:
+    """Alpha and beta components of the back-EMF of three phases, whose amplitude is ``emf``, ``ahead`` rad from now."""
+    (cos, sin), (c, s) = electrical_turn(motor), turn_by(motor.pole_pairs * ahead)
+    return -(sin * c + cos * s) * emf, (cos * c - sin * s) * emf
 
 
 @helper

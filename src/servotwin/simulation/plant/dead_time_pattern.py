@@ -22,7 +22,7 @@ def dead_time_pattern(world_at: int, power_at: int, motors_at: int, j: int, star
     dead, storage = bridge.dead_time, bridge.storage_time
     if motor.feed == THREE_PHASE:
         emf = motor.pole_pairs * motor.psi * motor.w / u
-        e_a, e_b = phase_emf(motor, motor.theta + 0.5 * T * motor.w, emf)
+        e_a, e_b = phase_emf(motor, 0.5 * T * motor.w, emf)
         slow = 0.5 * (motor.L_d + motor.L_q) / R
         edges = three_phase_with_diodes(
             m_a, m_b, T, i_a * R / u, i_b * R / u, e_a, e_b, slow, dead, storage,

@@ -224,6 +224,67 @@ PMSM_WINDOW = _record(
     extremes=(MAX_JOINTS, 2),  # least and largest torque at the edges
 )
 
+# Synchronous motors side by side in a window (``pmsm_lanes``): a column for each; rows of intervals
+LANES = _record(
+    "rows",  # of the motor with most intervals
+    count=("i", _JOINTS),  # intervals of each motor
+    tau=(MAX_EDGES + 1, MAX_JOINTS),  # length and voltages of every interval, and of the present one
+    u_a=(MAX_EDGES + 1, MAX_JOINTS),
+    u_b=(MAX_EDGES + 1, MAX_JOINTS),
+    h=_JOINTS,
+    v_a=_JOINTS,
+    v_b=_JOINTS,
+    R=_JOINTS,  # of winding and bridge
+    g_d=_JOINTS,  # 1 / L
+    g_q=_JOINTS,
+    psi=_JOINTS,
+    p=_JOINTS,
+    w=_JOINTS,  # motion over the window
+    alpha=_JOINTS,
+    jerk=_JOINTS,
+    cos=_JOINTS,  # of the electrical angle when the window began, and now
+    sin=_JOINTS,
+    c=_JOINTS,
+    s=_JOINTS,
+    t=_JOINTS,  # time since the window began
+    D=_JOINTS,  # fluxes now
+    Q=_JOINTS,
+    T_0=_JOINTS,  # moments of the torque
+    T_1=_JOINTS,
+    T_2=_JOINTS,
+    T_3=_JOINTS,
+    energy=_JOINTS,
+    square=_JOINTS,
+    charge=_JOINTS,
+    most=_JOINTS,  # square of the largest current, least and largest torque per 3/2 of the pole pairs, at edges
+    low=_JOINTS,
+    high=_JOINTS,
+    # motors behind elastic gears (``pmsm_elastic_lanes``)
+    margin=_JOINTS,  # least distance from an event so far; negative: not in its lane
+    way=_JOINTS,  # direction in which a shaft slides, 0 without dry friction or if it sticks
+    sticks=_JOINTS,  # 1 if it does, and slides the other way round
+    slides=_JOINTS,
+    per_J=_JOINTS,  # 1 / J, 0 of a stuck shaft
+    f=_JOINTS,
+    coulomb=_JOINTS,
+    fall=_JOINTS,  # excess of a Stribeck curve when the window began, one over its speed, speed then
+    per_fall=_JOINTS,
+    w_0=_JOINTS,
+    hold_up=_JOINTS,  # what stiction holds
+    hold_down=_JOINTS,
+    stiffness=_JOINTS,
+    damping=_JOINTS,
+    twist=_JOINTS,  # of the gear now, and by how much the motor turned
+    turned=_JOINTS,
+    load_w=_JOINTS,  # motion of the load over the window, as the motor sees it
+    load_a=_JOINTS,
+    load_j=_JOINTS,
+    passed=_JOINTS,  # impulse and moment of the spring's torque
+    lever=_JOINTS,
+    rubbed=_JOINTS,  # work of friction and of the damper
+    damped=_JOINTS,
+)
+
 # Robots with elastic gears (``elastic_window`` has the equations). Motors behind stiff gears: their number and list.
 ELASTIC_WINDOW = _record(
     "stiff_count stuck_count dry events",  # dry: some of them have dry friction; events: of the present window
@@ -239,6 +300,8 @@ ELASTIC_WINDOW = _record(
     gain_last=_SQUARE,
     gain_rate=_SQUARE,
     B=_SQUARE,  # the same at the motors
+    answer=_SQUARE,  # accelerations of moving motors, and what stuck ones pass on, per torque of a moving one,
+    answer_drift=(MAX_JOINTS, 2),  # and by the drift and its rate
     begins=_JOINTS,  # torques of the springs when the window began
     load=(MAX_JOINTS, 2),  # acceleration and jerk of the joints in the window
     torque_now=_JOINTS,  # of the motors at a stage of the arm's step
@@ -305,6 +368,7 @@ WORLD = _record(
     general=GENERAL,
     dc=DC_WINDOW,
     pmsm=PMSM_WINDOW,
+    lanes=LANES,
     elastic_window=ELASTIC_WINDOW,
     generated=_record(buffers=(2, step_buffer_size(MAX_JOINTS))),  # before and after a step of generated RK4
 )

@@ -38,6 +38,7 @@ from servotwin.simulation.windows.motor_inverse_inertia import (
     refresh_rate,
     reject,
 )
+from servotwin.simulation.windows.pmsm_elastic_lanes import begin_electrical_angle, elastic_lanes
 from servotwin.simulation.windows.stiff_motors import stiff_motors
 
 
@@ -124,8 +125,7 @@ def begin_motors(world: Any, motors: Any) -> None:
         elastic.i[j] = state.y[k]
         elastic.i_q[j] = state.y[k + 1] if motor.charge_at >= 0 else 0.0
         if motor.charge_at >= 0:
-            angle = motor.pole_pairs * motor.theta
-            elastic.cos[j], elastic.sin[j] = math.cos(angle), math.sin(angle)
+            begin_electrical_angle(world, motor, j)
         elastic.impulse[j] = elastic.square[j] = elastic.electric[j] = elastic.charge[j] = 0.0
         elastic.friction[j] = elastic.gear[j] = elastic.passed[j, 0] = elastic.passed[j, 1] = 0.0
         elastic.peak[j, 0] = elastic.i[j] * elastic.i[j] + elastic.i_q[j] * elastic.i_q[j]
@@ -291,9 +291,11 @@ def elastic_window(
     if elastic.stiff_count > 0:
         steady = stiff_motors(world, motors, u, start, span)
     lines_of_stiff(world, span)
+    elastic_lanes(world, motors, u, start, span)
     for j in range(world.m):
         if motors[j].flexible >= 0:
-            steady = steady and elastic_motor(world, motors[j], j, u, start, span)
+            if not world.lanes.margin[j] >= 0.0:  # NaN after divergence is no motor in its lane either
+                steady = steady and elastic_motor(world, motors[j], j, u, start, span)
             spring_parabola(world, j, span)
     if steady:
         move_joints(world, stops, span)

@@ -35,11 +35,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from servotwin.compiled.jit import helper, piece
+from servotwin.compiled.jit import helper, part, piece
 from servotwin.compiled.native_calls import records_at
 from servotwin.drives.peaks import update_peaks
 from servotwin.drives.pmsm.interval import pmsm_interval, pmsm_stored, turn_by
-from servotwin.drives.pmsm.model import pmsm_torque
+from servotwin.drives.pmsm.model import electrical_turn, pmsm_torque
 from servotwin.drives.records import MOTOR, STOP
 from servotwin.drives.winding_window import ripple_shape, window_functions
 from servotwin.simulation.plant.rates import ELECTRIC, FRICTION, SQUARE, TORQUE
@@ -58,44 +58,63 @@ from servotwin.simulation.windows.motor_inverse_inertia import (
     torque_line,
     update_drift,
 )
+from servotwin.simulation.windows.pmsm_lanes import begin_lanes, flux_window
 
 ROUNDS = 3  # most passes through the edges of a window
 REDO = 2000.0  # rad/s of a rotor per unit of tolerance that the predicted speeds may be off by
 
 
-@helper
-def answer_to_edges(world: Any, motor: Any, j: int, start: float, span: float) -> None:
-    """Fluxes at the end of the window, torque moments about its middle, i^2 and i_q under the predicted speed."""
-    state, pattern, prediction, pmsm = world.state, world.pattern, world.prediction, world.pmsm
-    k, p, psi = motor.current_at, motor.pole_pairs, motor.psi
-    R, g_d, g_q = motor.R + motor.R_bridge, 1.0 / motor.L_d, 1.0 / motor.L_q
-    w, alpha, jerk = motor.w, prediction.alpha[j], prediction.jerk[j]
-    D, Q = motor.L_d * state.y[k] + psi, motor.L_q * state.y[k + 1]
-    cos, sin = pmsm.cos[j], pmsm.sin[j]
-    c, s = cos, sin
-    T0 = T1 = T2 = T3 = energy = square = charge = t = 0.0
-    i_d, i_q = state.y[k], state.y[k + 1]
-    most, low = i_d * i_d + i_q * i_q, D * i_q - Q * i_d
-    high = low
-    edges = pattern.edges[j]
-    for e in range(edges + 1):
-        end = span if e == edges else min(span, pattern.times[j, e] - start)
-        tau = end - t
-        if tau <= 0.0:
-            continue
-        D, Q, c, s, m0, m1, m2, m3, gained, i2, passed = pmsm_interval(
-            world.scratch.flux_points, R, g_d, g_q, psi, p, w, alpha, jerk, cos, sin, c, s,
-            pattern.level_a[j, e] * state.u_bus, pattern.level_b[j, e] * state.u_bus, D, Q, t, tau, 0.5 * span,
+@part
+def long_intervals(world: Any, motor: Any, j: int, span: float) -> None:
+    """Fluxes and integrals of motor j in its lane as ``flux_window`` gives them, in steps of any length."""
+    lanes = world.lanes
+    lanes.c[j], lanes.s[j], lanes.t[j] = lanes.cos[j], lanes.sin[j], 0.0
+    i_d, i_q = world.state.y[motor.current_at], world.state.y[motor.current_at + 1]
+    torque = lanes.D[j] * i_q - lanes.Q[j] * i_d
+    T0 = T1 = T2 = T3 = energy = square = charge = 0.0
+    lanes.most[j], lanes.low[j], lanes.high[j] = i_d * i_d + i_q * i_q, torque, torque
+    for e in range(lanes.count[j]):
+        D, Q, lanes.c[j], lanes.s[j], m0, m1, m2, m3, gained, i2, passed = pmsm_interval(
+            world.scratch.flux_points, lanes.R[j], lanes.g_d[j], lanes.g_q[j], lanes.psi[j], lanes.p[j], lanes.w[j],
+            lanes.alpha[j], lanes.jerk[j], lanes.cos[j], lanes.sin[j], lanes.c[j], lanes.s[j], lanes.u_a[e, j],
+            lanes.u_b[e, j], lanes.D[j], lanes.Q[j], lanes.t[j], lanes.tau[e, j], 0.5 * span,
         )  # fmt: skip
         T0, T1, T2, T3 = T0 + m0, T1 + m1, T2 + m2, T3 + m3
         energy, square, charge = energy + gained, square + i2, charge + passed
-        i_d, i_q = (D - psi) * g_d, Q * g_q
-        most = max(most, i_d * i_d + i_q * i_q)
+        i_d, i_q = (D - motor.psi) * lanes.g_d[j], Q * lanes.g_q[j]
         torque = D * i_q - Q * i_d
-        low, high = min(low, torque), max(high, torque)
-        t = end
+        lanes.most[j] = max(lanes.most[j], i_d * i_d + i_q * i_q)
+        lanes.low[j], lanes.high[j] = min(lanes.low[j], torque), max(lanes.high[j], torque)
+        lanes.D[j], lanes.Q[j] = D, Q
+        lanes.t[j] += lanes.tau[e, j]
+    lanes.T_0[j], lanes.T_1[j], lanes.T_2[j], lanes.T_3[j] = T0, T1, T2, T3
+    lanes.energy[j], lanes.square[j], lanes.charge[j] = energy, square, charge
+
+
+@helper
+def answer_to_edges(world: Any, motors: Any, start: float, span: float) -> None:
+    """Fluxes at the end of the window, torque moments about its middle, i^2 and i_q under the predicted speed."""
+    if begin_lanes(world, motors, start, span):
+        flux_window(world, 0.5 * span)
+    else:
+        for j in range(world.m):
+            long_intervals(world, motors[j], j, span)
+    for j in range(world.m):
+        take_answer(world, motors[j], j, span)
+
+
+@helper
+def take_answer(world: Any, motor: Any, j: int, span: float) -> None:
+    """What motor j has in its lane, and what follows from it."""
+    state, prediction, pmsm, lanes = world.state, world.prediction, world.pmsm, world.lanes
+    k, p, psi = motor.current_at, motor.pole_pairs, motor.psi
+    R, g_d, g_q = lanes.R[j], lanes.g_d[j], lanes.g_q[j]
+    w, alpha, jerk = motor.w, prediction.alpha[j], prediction.jerk[j]
+    T0, T1, T2, T3 = lanes.T_0[j], lanes.T_1[j], lanes.T_2[j], lanes.T_3[j]
+    D, Q, low, high = lanes.D[j], lanes.Q[j], lanes.low[j], lanes.high[j]
+    i_d, i_q, square = (D - psi) * g_d, Q * g_q, lanes.square[j]
     pmsm.extremes[j, 0], pmsm.extremes[j, 1] = 1.5 * p * low, 1.5 * p * high
-    pmsm.peak[j, 0], pmsm.peak[j, 1] = math.sqrt(most), 1.5 * p * max(-low, high)
+    pmsm.peak[j, 0], pmsm.peak[j, 1] = math.sqrt(lanes.most[j]), 1.5 * p * max(-low, high)
     pmsm.torque_moments[j, 0], pmsm.torque_moments[j, 1] = T0, T1
     pmsm.torque_moments[j, 2], pmsm.torque_moments[j, 3] = T2, T3
     pmsm.flux[j, 0], pmsm.flux[j, 1] = D, Q
@@ -103,8 +122,8 @@ def answer_to_edges(world: Any, motor: Any, j: int, start: float, span: float) -
     work = w * T0 + alpha * T1 + jerk * T2
     stored = pmsm_stored(motor.L_d, motor.L_q, i_d, i_q, state.y[k], state.y[k + 1])
     pmsm.square[j] = square
-    pmsm.unbalanced[j] = energy - R * square - stored - work  # eq:flux-copper
-    pmsm.charge[j] = charge
+    pmsm.unbalanced[j] = lanes.energy[j] - R * square - stored - work  # eq:flux-copper
+    pmsm.charge[j] = lanes.charge[j]
     # in the mean of the window, half way between its ends
     D, Q = 0.5 * (D + motor.L_d * state.y[k] + psi), 0.5 * (Q + motor.L_q * state.y[k + 1])
     pmsm.stiffness[j] = 1.5 * p * p * (psi * D * g_d + (g_q - g_d) * (D * D - Q * Q))  # eq:flux-stiffness
@@ -232,12 +251,10 @@ def predict(world: Any, motors: Any, start: float, span: float) -> None:
         motor = motors[j]
         pmsm.decay[j] = (motor.R + motor.R_bridge) / motor.L_q
         window_functions(pmsm.G, j, pmsm.decay[j], span)
-        angle = motor.pole_pairs * motor.theta
-        pmsm.cos[j], pmsm.sin[j] = math.cos(angle), math.sin(angle)
+        pmsm.cos[j], pmsm.sin[j] = electrical_turn(motor)
     guess(world, motors, start, span)
     for _ in range(ROUNDS):
-        for j in range(world.n):
-            answer_to_edges(world, motors[j], j, start, span)
+        answer_to_edges(world, motors, start, span)
         ripple(world, motors, span)
         torque_lines(world, span)
         predict_speeds(world)

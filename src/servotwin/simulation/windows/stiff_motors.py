@@ -55,35 +55,16 @@ def hold(world: Any, motors: Any, torque: Any, column: int, beta_0: float, beta_
 
     ``torque[:, column]`` holds the torques of those that move; beta is ``beta_0`` drift + ``beta_1`` its rate.
     """
-    elastic, scratch = world.elastic_window, world.scratch
-    count = 0
-    for r in range(elastic.stiff_count if elastic.stuck_count > 0 else 0):
-        j = elastic.stiff[r]
-        if motors[j].mode == STUCK:
-            total = beta_0 * elastic.motor_drift[j, 0] + beta_1 * elastic.motor_drift[j, 1]
-            for q in range(elastic.stiff_count):
-                k = elastic.stiff[q]
-                if motors[k].mode != STUCK:
-                    total += elastic.B[j, k] * torque[k, column]
-            scratch.reaction[count] = -total
-            count += 1
-    if count > 0:
-        solve(scratch.S, count, scratch.reaction, 0)
-        count = 0
-        for r in range(elastic.stiff_count):
-            j = elastic.stiff[r]
-            if motors[j].mode == STUCK:
-                torque[j, column] = scratch.reaction[count]
-                count += 1
+    elastic = world.elastic_window
     for r in range(elastic.stiff_count):
         j = elastic.stiff[r]
-        total = 0.0
-        if motors[j].mode != STUCK:
-            total = beta_0 * elastic.motor_drift[j, 0] + beta_1 * elastic.motor_drift[j, 1]
-            for q in range(elastic.stiff_count):
-                k = elastic.stiff[q]
-                total += elastic.B[j, k] * torque[k, column]
+        total = beta_0 * elastic.answer_drift[j, 0] + beta_1 * elastic.answer_drift[j, 1]
+        for q in range(elastic.stiff_count):
+            k = elastic.stiff[q]
+            total += elastic.answer[j, k] * torque[k, column]
         out[j, column] = total
+        if motors[j].mode == STUCK:
+            out[j, column], torque[j, column] = 0.0, total
 
 
 @part
@@ -104,6 +85,45 @@ def factor_stuck(world: Any, motors: Any) -> None:
         row += 1
     elastic.stuck_count = row
     factor(scratch.S, row)
+
+
+@helper
+def answer_column(world: Any, motors: Any, column: Any, k: int, out: Any, at: int) -> None:
+    """What accelerations ``column[:, k]`` of all motors become where some stick, and the torques that hold those."""
+    elastic, scratch = world.elastic_window, world.scratch
+    count = 0
+    for r in range(elastic.stiff_count):
+        j = elastic.stiff[r]
+        if motors[j].mode == STUCK:
+            scratch.reaction[count] = -column[j, k]
+            count += 1
+    solve(scratch.S, count, scratch.reaction, 0)
+    for r in range(elastic.stiff_count):
+        j, total, count = elastic.stiff[r], 0.0, 0
+        for q in range(elastic.stiff_count):
+            s = elastic.stiff[q]
+            if motors[s].mode == STUCK:
+                total += elastic.B[j, s] * scratch.reaction[count]
+                out[s, at] = scratch.reaction[count]
+                count += 1
+        if motors[j].mode != STUCK:
+            out[j, at] = column[j, k] + total
+
+
+@part
+def answer_motors(world: Any, motors: Any) -> None:
+    """Make eq:stuck-motors one matrix for the torques of those that move, and two columns for the drift."""
+    elastic = world.elastic_window
+    factor_stuck(world, motors)
+    for r in range(elastic.stiff_count):
+        k = elastic.stiff[r]
+        if motors[k].mode != STUCK:
+            answer_column(world, motors, elastic.B, k, elastic.answer, k)
+        else:
+            for q in range(elastic.stiff_count):
+                elastic.answer[elastic.stiff[q], k] = 0.0
+    for k in range(2):
+        answer_column(world, motors, elastic.motor_drift, k, elastic.answer_drift, k)
 
 
 @part
@@ -303,12 +323,12 @@ def first_dip(world: Any, motors: Any, tau: float) -> float:
 @part
 def locate(world: Any, motors: Any, u: float, t: float, tau: float, outside: float) -> float:
     """Close in on the first event of an interval whose end lies beyond one; when it happens."""
-    low, high, inside = 0.0, tau, margin_now(world, motors)
+    low, high, inside, last = 0.0, tau, margin_now(world, motors), tau
     x = inside_bracket(low, high, first_guess(inside, outside, tau))
     for _ in range(MOST_EVENTS):
         if high - low <= SHORTEST or -outside <= SAME:
             break
-        here = stiff_step(world, motors, u, t, x)
+        here, last = stiff_step(world, motors, u, t, x), x
         if here < 0.0:
             following = next_trial(x, here, low, inside, high, outside)
             high, outside = x, here
@@ -316,7 +336,8 @@ def locate(world: Any, motors: Any, u: float, t: float, tau: float, outside: flo
             following = next_trial(x, here, high, outside, low, inside)
             low, inside = x, here
         x = following
-    stiff_step(world, motors, u, t, high)
+    if last != high:
+        stiff_step(world, motors, u, t, high)
     return high
 
 
@@ -343,7 +364,7 @@ def begin_stiff(world: Any, motors: Any) -> None:
         j = elastic.stiff[r]
         elastic.w[j] = at_motor(world, j, world.state.y, world.n_x)
         elastic.dry = 1 if motors[j].mode != FREE else elastic.dry
-    factor_stuck(world, motors)
+    answer_motors(world, motors)
 
 
 @part
@@ -362,12 +383,12 @@ def stiff_motors(world: Any, motors: Any, u: float, start: float, span: float) -
         tau = end - t
         motion_now(world, motors, u, t, tau)
         if elastic.stuck_count > 0 and change_stuck(world, motors, 0):
-            factor_stuck(world, motors)
+            answer_motors(world, motors)
             continue
         tau, margin = try_step(world, motors, u, t, tau)
         if margin < 0.0:
             if pushed_back(world, motors):
-                factor_stuck(world, motors)
+                answer_motors(world, motors)
                 continue
             tau = locate(world, motors, u, t, tau, margin)
         keep_step(world, motors, u, t, tau)
@@ -376,5 +397,5 @@ def stiff_motors(world: Any, motors: Any, u: float, start: float, span: float) -
             # what lets go is judged by the torques that the step ended with
             let_go, came_to_rest = change_stuck(world, motors, 4), change_sliding(world, motors)
             if let_go or came_to_rest:
-                factor_stuck(world, motors)
+                answer_motors(world, motors)
     return True

@@ -40,7 +40,8 @@ class Dependent:
 
     index: int
     combination: tuple[tuple[int, float], ...]  # other parameter and its factor
-    effect: bool = True  # False: what is measured does not depend on it; True and no combination: the setup does the same
+    # False: what is measured does not depend on it; True and no combination: the setup does the same
+    effect: bool = True
 
 
 @dataclass(frozen=True)

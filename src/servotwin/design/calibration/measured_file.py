@@ -1,8 +1,8 @@
 """Measured poses from a table of text: joints by name, what was seen of the tool, units in the column names.
 
-``th1_deg`` or ``th1 [deg]``; ``x_mm, y_mm, z_mm`` and, where orientations were measured, ``roll_deg, pitch_deg, yaw_deg``
-or ``qw, qx, qy, qz``; or ``distance_mm``, with ``bar`` (which fixed point it is measured from) or ``pair`` (which two
-rows it lies between).
+``th1_deg`` or ``th1 [deg]``; ``x_mm, y_mm, z_mm`` and, where orientations were measured, ``roll_deg, pitch_deg,
+yaw_deg`` or ``qw, qx, qy, qz``; or ``distance_mm``, with ``bar`` (which fixed point it is measured from) or ``pair``
+(which two rows it lies between).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-r"""Poses to measure: those that tell most, by exchange (D-optimal), and campaigns that are simulated before they are run.
+r"""Poses to measure: those that tell most, by exchange (D-optimal), and campaigns simulated before they are run.
 
 A pose with the white derivatives :math:`J_i` adds :math:`J_i^T J_i` to the information. Poses are exchanged one by one
 for the candidate that raises the determinant most, until none does:
@@ -44,7 +44,7 @@ class PosePlan:
 def blocks(
     model: CalibrationModel, q: Array, noise: Noise, setup: Setup, *, orientation: bool
 ) -> tuple[Array, Array]:
-    """White derivatives (K, m, U + P) of poses that would be measured at q, and plain ones of the place (K, 3, U + P)."""
+    """White derivatives (K, m, U + P) of poses to be measured at q, and plain ones of the place (K, 3, U + P)."""
     theta = np.zeros(len(model.parameters))
     T, J = model.jacobian(theta, q)
     seen = setup.station @ T
@@ -105,7 +105,7 @@ def _exchange(
     A: Array, count: int, rng: np.random.Generator, progress: Callable[[float], None] | None
 ) -> Array:
     """Indices of ``count`` blocks of A (K, m, p), each once: greedy first, then exchanged."""
-    K, m, p = A.shape
+    p = A.shape[2]
     chosen: list[int] = []
     inverse = np.eye(p) / RIDGE
     for _ in range(count):

@@ -8,7 +8,7 @@ whoever may talk to a Dask worker may run code in it. The dashboard is off.
 
 from __future__ import annotations
 
-import sys
+import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -17,7 +17,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from servotwin.errors import InputError, ServotwinError
-from servotwin.processes import PACKAGE, START, environment, library_folders, processors
+from servotwin.processes import processors, start_awaited
 
 Task = Mapping[str, Any]
 Function = Callable[[Mapping[str, Any]], Any]
@@ -209,7 +209,6 @@ def local_cluster(count: int) -> Any:
         "CLIENT__KEY": security.tls_client_key,
     }
     variables = {
-        **environment(),
         **{f"DASK_DISTRIBUTED__COMM__TLS__{name}": text for name, text in secrets.items()},
         "DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION": "True",
         "DASK_DISTRIBUTED__WORKER__HTTP__ROUTES": "[]",
@@ -219,7 +218,8 @@ def local_cluster(count: int) -> Any:
         """A worker that starts as all processes of the package do."""
 
         async def _start(self) -> None:
-            self.process = await _started(self.scheduler, self.worker_kwargs, variables)
+            spec = json.dumps({"cls": "distributed.Worker", "opts": {**self.worker_kwargs}})
+            self.process = await start_awaited(WORKER, [self.scheduler, "--spec", spec], variables)
 
     options = {
         "worker_kwargs": {
@@ -237,20 +237,4 @@ def local_cluster(count: int) -> Any:
         },
         security=security,
         silence_logs=40,
-    )  # fmt: skip
-
-
-async def _started(scheduler: str, options: Mapping[str, Any], variables: Mapping[str, str]) -> Any:
-    import asyncio
-    import json
-    import os
-
-    text = START.format(
-        libraries=library_folders(), init=str(PACKAGE / "__init__.py"), package=str(PACKAGE), code=WORKER
-    )
-    spec = json.dumps({"cls": "distributed.Worker", "opts": {**options}})
-    return await asyncio.create_subprocess_exec(
-        sys.executable, "-I", "-c", text, scheduler, "--spec", spec,
-        cwd=os.sep, env=dict(variables), stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL,
-        stderr=asyncio.subprocess.DEVNULL,
     )  # fmt: skip

@@ -82,7 +82,9 @@ class CsvTable:
             below = (text for number, text in lines if number > self.head)
             for count, (line, row) in enumerate(_cells(below, self.head + 1, self.delimiter, self.file), 1):
                 if len(row) != len(self.names):
-                    text = f"{len(row)} cells; expected {len(self.names)}, as many as there are names in line {self.head}"
+                    text = (
+                        f"{len(row)} cells; expected {len(self.names)}, as many as names in line {self.head}"
+                    )
                     raise InputError(text, file=self.file, line=line)
                 if count > most:
                     raise InputError(

@@ -45,6 +45,7 @@ TESTS = ("pose", "directions", "drift", "path", "corner", "posing-time", "compli
 ON_FIVE = ("directions", "path", "corner", "posing-time")  # tests that need P1 to P5 of a cube
 HELD = 0.9  # of the middle half of a line, on which the commanded speed is to be held
 PERCENT = 100.0
+WITHOUT_SWITCH = ("servo_lag",)  # what loops leave when all else is off: the rest of a budget
 MOVE = 0.4  # s that a move takes at full speed, roughly
 Show = Callable[[str, float], None]
 
@@ -235,6 +236,11 @@ def _odd(description: RobotDescription, question: Question) -> list[str]:
         notes.append(
             "the robot file has no section error_sources: only encoders, loops and what else it states act"
         )
+    for name in question.off:
+        if name in WITHOUT_SWITCH:
+            notes.append(
+                f"{name}: loops have no switch; set controller.feedforward.velocity and .torque to 100 %"
+            )
     if "drift" in question.tests and "thermal" not in _sources(description, question):
         notes.append("drift: no thermal growth is stated or on, so that only the spread differs with time")
     return notes
@@ -295,7 +301,8 @@ def _tests(
         tests["compliance"] = ComplianceTest(machine, poses, s, seed)
     if question.budget:
         inner = PoseTest(machine, poses, top, question.budget_cycles, s.rest, seed, 0, settling=False)
-        tests["budget"] = BudgetTest(inner, sources, question.budget)
+        acting = tuple(name for name in sources if name not in WITHOUT_SWITCH)
+        tests["budget"] = BudgetTest(inner, acting, question.budget)
     return tests
 
 

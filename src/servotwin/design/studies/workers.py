@@ -144,7 +144,7 @@ def _gathered(client: Any, function: Function, tasks: Sequence[Task], show: Prog
     results: list[Any] = [None] * len(tasks)
     show(0.0)
     try:
-        for done, future in enumerate(library.as_completed(futures), 1):
+        for done, future in enumerate(library.as_completed(futures, loop=client.loop), 1):
             results[places[future.key]] = future.result()
             show(done / len(tasks))
     except ServotwinError:
@@ -168,20 +168,7 @@ def _client(workers: Workers, tasks: int) -> Iterator[Any]:
             cluster = stack.enter_context(local_cluster(workers.processes(tasks)))
             client = library.Client(cluster)
         else:
-            security = library.Security()
-            if workers.ca_file is not None:
-                security = library.Security(
-                    tls_ca_file=workers.ca_file, tls_client_cert=workers.certificate,
-                    tls_client_key=workers.key, require_encryption=True,
-                )  # fmt: skip
-            if (
-                workers.cluster.startswith("tls://")
-                and security.get_connection_args("client")["ssl_context"] is None
-            ):
-                raise InputError(
-                    "expected the files of its authority, certificate and key (--tls-ca, --tls-cert, --tls-key)",
-                    field="cluster",
-                )
+            security = _security(workers)
             try:
                 client = library.Client(
                     workers.cluster, security=security, timeout=PATIENCE, set_as_default=False
@@ -193,6 +180,30 @@ def _client(workers: Workers, tasks: int) -> Iterator[Any]:
                     field="cluster",
                 ) from None
         yield stack.enter_context(client)
+
+
+def _security(workers: Workers) -> Any:
+    """TLS towards a cluster: that of the named files, or what Dask's own configuration says."""
+    library = _distributed()
+    address = workers.cluster or ""
+    security = library.Security()
+    if workers.ca_file is not None:
+        security = library.Security(
+            tls_ca_file=workers.ca_file, tls_client_cert=workers.certificate, tls_client_key=workers.key,
+            require_encryption=True,
+        )  # fmt: skip
+    try:
+        context = security.get_connection_args("client")["ssl_context"]
+    except (OSError, ValueError) as error:  # errors of TLS are OSErrors that do not name the file
+        named = ", ".join(filter(None, (workers.ca_file, workers.certificate, workers.key)))
+        why = " ".join(str(error).split())[:120]
+        raise InputError(f"cannot use {named or 'the files of Dask'}: {why}", field="tls") from None
+    if address.startswith("tls://") and context is None:
+        raise InputError(
+            "expected the files of its authority, certificate and key (--tls-ca, --tls-cert, --tls-key)",
+            field="cluster",
+        )
+    return security
 
 
 def local_cluster(count: int) -> Any:

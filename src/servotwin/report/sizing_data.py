@@ -81,7 +81,7 @@ def sizing_data(sizing: Sizing) -> dict[str, Any]:
                 "price": p.price,
                 "mass_kg": p.mass,
                 "set": list(p.names),
-                "gap": p.gap,
+                "gap": _finite(p.gap),
             }
             for p in sizing.pareto
         ],

@@ -171,7 +171,7 @@ def front(points: tuple[ParetoPoint, ...]) -> go.Figure:
                 x=[p.mass for p in some], y=[p.price for p in some], mode="lines+markers", name=f"{time:.3g} s",
                 line={"color": colour(i), "width": 1.5, "shape": "hv"}, marker={"size": 8},
                 text=["; ".join(p.names) for p in some],
-                hovertemplate="%{x:.3g} kg, price %{y:.4g}<extra>" + f"{time:.3g} s" + "</extra>",
+                hovertemplate="%{x:.3g} kg, price %{y:.4g}<br>%{text}<extra>" + f"{time:.3g} s" + "</extra>",
             )
         )  # fmt: skip
     figure.update_layout(plot_bgcolor="#ffffff", legend_title_text="cycle time", font_color=SOFT)

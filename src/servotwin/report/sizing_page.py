@@ -9,6 +9,7 @@ from typing import NamedTuple
 from servotwin import __version__
 from servotwin.description.display import RPM
 from servotwin.design.sizing.evaluate import HOURS, ActuatorDemand, Check
+from servotwin.design.sizing.pareto import gap_words
 from servotwin.design.sizing.ratings import RatingRow, rating_rows
 from servotwin.design.sizing.result import Assessment, Sizing
 from servotwin.design.sizing.sized_robot import sized_text
@@ -355,15 +356,15 @@ def _front(page: Page, sizing: Sizing) -> None:
     page.figures([Figure(draw.front(sizing.pareto), "Pareto front")])
     rows = [
         [
+            "; ".join(p.names),
+            "yes" if p.gap == 0.0 else f"others better by {gap_words(p.gap)} at most",
             f"{p.cycle_time:.4g}",
             f"{p.price:.4g}",
             f"{p.mass:.3g}",
-            "yes" if p.gap == 0.0 else f"others better by {100.0 * p.gap:.2g} % at most",
-            "; ".join(p.names),
         ]
         for p in sorted(sizing.pareto, key=lambda p: (p.cycle_time, p.price))
     ]
-    page.table(("cycle time [s]", "price", "mass [kg]", "all sets found", "set"), rows, text_columns=0)
+    page.table(("set", "all sets found", "cycle time [s]", "price", "mass [kg]"), rows, text_columns=2)
 
 
 def _worst(page: Page, sizing: Sizing) -> None:

@@ -21,9 +21,9 @@ from servotwin.report.skeleton import body_poses, skeleton
 FILL = "rgba(86, 130, 170, 0.14)"
 EXTRA = ("#8c564b", "#7f7f7f", "#bcbd22", "#17becf")
 MAP_CELLS = 130  # along the longer side of a map
+BEYOND = 0.005  # of the longest extent: farther than facets of a turn are from the circle
 RIM = 0.03  # of the longest extent about a solid in its picture
 EYE = {"x": 1.4, "y": 1.4, "z": 1.0}  # of the camera, in lengths of the longest axis
-FACES = 40_000  # most triangles of a drawn solid
 
 
 def limit_colours(ws: Workspace) -> dict[str, str]:
@@ -205,8 +205,9 @@ def solid_figure(ws: Workspace) -> go.Figure:
     assert ws.mesh is not None
     colours = limit_colours(ws)
     figure = go.Figure()
-    for k in np.unique(ws.mesh.labels):
-        figure.add_trace(_surface(ws.mesh, int(k), ws.mesh_limits[int(k)].name, colours))
+    mesh = _outer_faces(ws, ws.mesh)
+    for k in np.unique(mesh.labels):
+        figure.add_trace(_surface(mesh, int(k), ws.mesh_limits[int(k)].name, colours))
     bones = skeleton(ws.robot)
     place = MM * bones.positions(body_poses(ws.robot, ws.robot.q_home[None]))[0]
     paths = [*bones.bars, *bones.slides, *((*plate, plate[0]) for plate in bones.plates)]
@@ -236,11 +237,27 @@ def _scene(figure: go.Figure) -> dict[str, Any]:
     return {"aspectmode": "manual", "aspectratio": ratio, "camera": camera, **axes}
 
 
+def _outer_faces(ws: Workspace, mesh: Mesh) -> Mesh:
+    """The surface without the faces on which two parts of a turned solid touch: beyond them the solid goes on."""
+    if ws.turn is None or not ws.region.extent[0][0] < 0.0 < ws.region.extent[1][0]:
+        return mesh
+    p = mesh.points[mesh.triangles]
+    normal = np.cross(p[:, 1] - p[:, 0], p[:, 2] - p[:, 0])
+    size = np.linalg.norm(normal, axis=1)
+    step = BEYOND * float((mesh.extent[1] - mesh.extent[0]).max())
+    beyond = p.mean(axis=1) + step * normal / np.maximum(size, 1e-300)[:, None]
+    shown = (size > 0.0) & ~ws.reaches(beyond)
+    return Mesh(mesh.points, mesh.triangles[shown], mesh.labels[shown], mesh.deviation)
+
+
 def _surface(mesh: Mesh, label: int, name: str, colours: dict[str, str]) -> go.Mesh3d:
-    chosen = mesh.triangles[mesh.labels == label]
-    p = MM * mesh.points
+    """The faces of one limit, with their own corners alone: each trace of a page holds all it needs."""
+    faces = mesh.triangles[mesh.labels == label]
+    corners = (MM * mesh.points[faces.ravel()]).round(1)
+    p, number = np.unique(corners, axis=0, return_inverse=True)
+    chosen = number.reshape(-1, 3)
     return go.Mesh3d(
-        x=p[:, 0].round(1), y=p[:, 1].round(1), z=p[:, 2].round(1), i=chosen[:, 0], j=chosen[:, 1], k=chosen[:, 2],
+        x=p[:, 0], y=p[:, 1], z=p[:, 2], i=chosen[:, 0], j=chosen[:, 1], k=chosen[:, 2],
         color=colours.get(name, SOFT), opacity=0.5, name=name, showlegend=True, flatshading=False, hoverinfo="name",
     )  # fmt: skip
 

@@ -11,7 +11,8 @@ alone is searched, beyond the lightest mass alone. When time is over, a run of o
 
 .. math:: \varepsilon = \min_X \max\Bigl(\frac{p_X}{p_A}, \frac{m_X}{m_B}\Bigr) - 1          (eq:front-gap)
 
-by which a set that was not found can be better than every set X of the front, in price or in mass.
+by which a set that was not found can be better than every set X of the front, in price or in mass. It is infinite
+where sets may cost nothing and none of those found does.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def pareto_front(
 
 def open_fronts(points: Sequence[ParetoPoint]) -> list[str]:
     """What must be said of cycle times at which time has left gaps."""
-    gaps = {f"{p.cycle_time:.4g} s {100.0 * p.gap:.2g} %": p.cycle_time for p in points if p.gap > 0.0}
+    gaps = {f"{p.cycle_time:.4g} s {gap_words(p.gap)}": p.cycle_time for p in points if p.gap > 0.0}
     if not gaps:
         return []
     listed = ", ".join(sorted(gaps, key=gaps.__getitem__))
@@ -74,6 +75,14 @@ def open_fronts(points: Sequence[ParetoPoint]) -> list[str]:
         "time was over before every gap of the Pareto front was searched; sets that were not found are better in price "
         f"or mass by at most: {listed}; --time-limit gives more time"
     ]
+
+
+def gap_words(gap: float) -> str:
+    """A gap as people read it; it is infinite where sets may cost nothing."""
+    if not math.isfinite(gap):
+        return "any amount"
+    percent = 100.0 * gap
+    return f"{percent:.2g} %" if percent < 100.0 else f"{percent:.0f} %"
 
 
 def _tell(progress: Progress, before: str, text: str) -> None:
@@ -197,9 +206,18 @@ class _Front:
             boxes = list(run)
             if not closed:
                 price, mass = self._corner(boxes[0])[0], self._corner(boxes[-1])[1]
-                shares = [max(p.price / price, p.mass / mass) for p in self.points]  # eq:front-gap
+                shares = [
+                    max(_times(p.price, price), _times(p.mass, mass)) for p in self.points
+                ]  # eq:front-gap
                 worst = max(worst, min(shares) - 1.0)
         return worst
+
+
+def _times(value: float, least: float) -> float:
+    """How often ``value`` is its lower bound; what costs nothing is not beaten by what costs nothing."""
+    if value <= least:
+        return 1.0
+    return value / least if least > 0.0 else math.inf
 
 
 def _sum(tables: Sequence[Array], choice: Choice) -> float:

@@ -41,21 +41,25 @@ def cube_in_space(
         if show is not None:
             show(k / ROUNDS)
         step = max(ACCURACY, COARSE * 0.25**k)
-        cube, starts = _empty_cube(surface, starts, inside, BEST if k == 0 else KEPT, step)
+        cube, starts, passed = _empty_cube(surface, starts, inside, BEST if k == 0 else KEPT, step)
         crossings = _crossings(cube, inside, samples)
         room = 2.0 * float(np.abs(crossings - cube.center).max(axis=1).min(initial=0.5 * cube.edge))
-        if cube.edge - room < CLOSE and step <= CLOSE:
+        if cube.edge - room < CLOSE and step <= CLOSE and (cube.edge > 0.0 or not len(passed)):
             if samples == FINE:
                 return _shrunk(Cube(cube.center, room), inside)
             samples = FINE
-        surface = np.concatenate([surface, crossings])
+        surface = np.concatenate([surface, crossings, passed])
     return _shrunk(cube, inside)
 
 
 def _empty_cube(
     surface: Array, starts: Array, inside: Inside, count: int, least: float
-) -> tuple[Cube, Array]:
-    """The largest cube without surface points, eq:empty-cube, by pattern searches; and where the searches ended."""
+) -> tuple[Cube, Array, Array]:
+    """The largest cube without surface points, eq:empty-cube, by pattern searches; and where the searches ended.
+
+    Between its points the surface of a thin solid may be passed. A search that ends outside stays where it began, and
+    the third answer are points (k, 3) at which such searches have passed the surface.
+    """
     from scipy.spatial import cKDTree
 
     tree = cKDTree(surface)
@@ -67,11 +71,13 @@ def _empty_cube(
     value = room(starts)
     order = np.argsort(-value)[:count]
     at, value = starts[order], value[order]
-    step = 0.25 * value  # within the empty cube: no step passes the surface
+    low, high = surface.min(axis=0), surface.max(axis=0)  # beyond them there would be room without end
+    step = 0.25 * value
     while (step > least).any():
         around = rng.normal(size=(len(at), TRIES, 3))
         around /= np.linalg.norm(around, axis=2, keepdims=True)
         tried = at[:, None] + step[:, None, None] * around * rng.uniform(0.1, 1.0, (len(at), TRIES, 1))
+        tried = np.clip(tried, low, high)
         rooms = room(tried.reshape(-1, 3)).reshape(len(at), -1)
         best = rooms.argmax(axis=1)
         gained = rooms[np.arange(len(at)), best]
@@ -80,11 +86,20 @@ def _empty_cube(
         value = np.maximum(value, gained)
         step = np.where(better, step, 0.7 * step)
     within = inside(at)
-    if not within.any():  # a solid so thin that every search has left it
-        return Cube(starts[0], 0.0), starts
-    at, value = at[within], value[within]
-    k = int(value.argmax())
-    return Cube(at[k], 2.0 * float(value[k])), at
+    left = ~within
+    passed = _between(inside, starts[order][left], at[left])
+    at = np.where(within[:, None], at, starts[order])
+    if not within.any():
+        return Cube(at[0], 0.0), at, passed
+    k = int(np.where(within, value, 0.0).argmax())
+    return Cube(at[k], 2.0 * float(value[k])), at, passed
+
+
+def _between(inside: Inside, inner: Array, outer: Array) -> Array:
+    """Points of the surface (k, 3) on the ways from points inside to points outside."""
+    if not len(inner):
+        return inner
+    return root_between(lambda s: np.where(inside(s), 1.0, -1.0), inner, outer, ACCURACY)
 
 
 def face_points(cube: Cube, count: int) -> Array:
@@ -107,7 +122,7 @@ def _crossings(cube: Cube, inside: Inside, count: int) -> Array:
     if len(p) > WORST:
         p = p[np.random.default_rng(0).choice(len(p), WORST, replace=False)]
     middle = np.broadcast_to(cube.center, p.shape)
-    return root_between(lambda s: np.where(inside(s), 1.0, -1.0), middle, p, ACCURACY) if len(p) else p
+    return _between(inside, middle, p)
 
 
 def _shrunk(cube: Cube, inside: Inside) -> Cube:

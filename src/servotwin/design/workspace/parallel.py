@@ -19,6 +19,7 @@ from servotwin.design.workspace.mesh import (
 )
 from servotwin.design.workspace.planar import CHORD
 from servotwin.design.workspace.result import PlaneSet, Workspace
+from servotwin.design.workspace.section import samples
 from servotwin.design.workspace.task_space import TaskSpace, task_space
 from servotwin.design.workspace.trace import trace
 from servotwin.errors import InputError
@@ -116,10 +117,10 @@ def _surface(
 
 def _flat_basis(robot: Robot, frame: str) -> Array | None:
     """Two directions of a robot that moves its tool in a plane of the base; None if it moves in space."""
-    J = robot.jacob0(robot.q_home, frame)[:3]
-    if np.linalg.matrix_rank(J, tol=1e-9) != 2:
+    if np.linalg.matrix_rank(robot.jacob0(robot.q_home, frame)[:3], tol=1e-9) != 2:
         return None
-    still = [k for k in range(3) if np.abs(J[k]).max() < 1e-9]
+    J = robot.jacob0(samples(robot, 3), frame)  # a tool on a sphere moves in a plane at home alone
+    still = [k for k in range(3) if np.abs(J[:, k]).max() < 1e-9]
     return None if not still else np.delete(np.eye(3), still[0], axis=0)
 
 

@@ -42,7 +42,10 @@ class Section:
     @property
     def axis_names(self) -> tuple[str, str]:
         """What the coordinates are called: r and z in a side view."""
-        return ("x", "y") if self.view == "top" else ("r", "z") if self.turn is not None else ("x", "z")
+        if self.view == "top":
+            return "x", "y"
+        across = "y" if abs(self.right[1]) > 1 - 1e-9 else "x"
+        return ("r" if self.turn is not None else across), "z"
 
     def full(self, s: Array) -> Array:
         """Joint positions (k, n) of the two joints' (k, 2)."""
@@ -95,7 +98,7 @@ def _indices(robot: Robot, joints: tuple[str, ...]) -> tuple[int, int]:
     return robot.joint_names.index(joints[0]), robot.joint_names.index(joints[1])
 
 
-def _samples(robot: Robot, seed: int) -> Array:
+def samples(robot: Robot, seed: int) -> Array:
     """A few joint positions (k, n): anywhere within the limits, or near home where loops might not close."""
     rng = np.random.default_rng(seed)
     if not robot.closed:
@@ -109,7 +112,7 @@ def _samples(robot: Robot, seed: int) -> Array:
 
 def moving_joints(robot: Robot, frame: str) -> list[int]:
     """Joints that move a frame's origin."""
-    q = _samples(robot, 0)
+    q = samples(robot, 0)
     speed = np.linalg.norm(robot.jacob0(q, frame)[..., :3, :], axis=-2).max(axis=0)
     return [int(k) for k in np.flatnonzero(speed > FLAT * max(speed.max(), 1e-300))]
 
@@ -125,7 +128,7 @@ def _plane(
 ) -> tuple[Array, Array, float] | None:
     """Axes of the plane in which a pair of joints moves the frame, and its offset; None if there is none."""
     q = np.broadcast_to(place, (POSES, robot.n)).copy()
-    q[:, pair] = _samples(robot, 1)[:, pair]
+    q[:, pair] = samples(robot, 1)[:, pair]
     speeds = robot.jacob0(q, frame)[..., :3, :][..., pair]
     _, size, axes = np.linalg.svd(np.swapaxes(speeds, 1, 2).reshape(-1, 3))
     if size[2] > FLAT * size[0] or size[1] < 1e-6 * size[0]:
@@ -150,7 +153,7 @@ def _sweeping(section: Section) -> tuple[int | None, int | None]:
     """The joint that turns the plane about the base's z axis, and one that lifts a level plane."""
     robot, normal = section.robot, np.cross(section.right, section.up)
     turn = slide = None
-    q = _samples(robot, 2)
+    q = samples(robot, 2)
     J = robot.jacob0(q, section.frame)
     p = robot.fkine(q, section.frame)[..., :3, 3]
     about_z = np.cross(UP, p)

@@ -234,9 +234,14 @@ def task_space(
     x_home = robot.coordinates(robot.q_home)
     J = robot.jacob0(robot.q_home, frame)
     rows = _independent(J)
-    if len(rows) != robot.n or not set(rows) >= {0, 1, 2}.intersection(rows):
+    if len(rows) != robot.n:
         raise UnsupportedError(
             f"{robot.name}: {robot.n} joints move '{frame}' in {len(rows)} directions at home; expected as many"
+        )
+    asked = np.flatnonzero(np.abs(basis).max(axis=0) > 0.0)
+    if not set(asked.tolist()) <= set(rows):
+        raise UnsupportedError(
+            f"{robot.name}: its joints do not move '{frame}' in all directions at home, and not in a plane"
         )
     space = TaskSpace(robot, limits, frame, basis, home[:3, 3], home[:3, :3], rows, x_home)
     _, slope, passive = space._system(x_home[None], home[None, :3, 3])

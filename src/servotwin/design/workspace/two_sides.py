@@ -23,7 +23,7 @@ from servotwin.mechanism.model import Array, IntArray
 
 FULL = 2.0 * np.pi - 1e-12
 NARROW = 1e-9  # rad: narrower sectors are left out
-SLIVER = 1e-6  # m: width of rings that a region and its mirror image leave between two polygons of one curve
+SLIVER = 1e-5  # m: width of rings that a region and its mirror image leave between two polygons of one curve
 
 
 @dataclass(frozen=True)

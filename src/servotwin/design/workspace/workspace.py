@@ -18,7 +18,7 @@ from servotwin.design.workspace.limits import Limit, LimitSet, limit_set
 from servotwin.design.workspace.parallel import Progress, in_space
 from servotwin.design.workspace.planar import CHORD, PlanarRegion, planar_region
 from servotwin.design.workspace.result import PlaneSet, Workspace
-from servotwin.design.workspace.section import Section, find_section, moving_joints
+from servotwin.design.workspace.section import Section, find_section, moving_joints, samples
 from servotwin.design.workspace.swept_mesh import drawn, turned
 from servotwin.design.workspace.turned import side_of_drawn, top_view, turned_volume
 from servotwin.errors import InputError, UnsupportedError
@@ -121,12 +121,11 @@ def _in_plane(
 def _even_sweep(section: Section, limits: LimitSet) -> tuple[Section, tuple[str, ...]]:
     """The section without a turning or sliding joint on which a limit depends, and what must be said of it.
 
-    The plane then changes as it is swept, so that its area and the sweep make no volume. Closed chains are not asked:
-    their loops need not close at every position.
+    The plane then changes as it is swept, so that its area and the sweep make no volume. Closed chains are asked for
+    their linear limits alone: their loops need not close at every position.
     """
     robot, notes = section.robot, list[str]()
-    if robot.closed:
-        return section, ()
+    margins = limits.linear if robot.closed else limits.margins
     rng = np.random.default_rng(1)
     low, high = limits.joints
     for what in ("turn", "slide"):
@@ -138,7 +137,7 @@ def _even_sweep(section: Section, limits: LimitSet) -> tuple[Section, tuple[str,
             q[:, joint] = rng.uniform(low[joint], high[joint], SWEPT)
         swept = q.copy()
         swept[:, k] = rng.uniform(low[k], high[k], SWEPT)
-        if np.abs(limits.margins(swept) - limits.margins(q)).max() > SAME:
+        if np.abs(margins(swept) - margins(q)).max() > SAME:
             notes.append(
                 f"a limit depends on {robot.joint_names[k]}, which stands still: the plane has no volume"
             )
@@ -161,8 +160,9 @@ def _turn_range(section: Section) -> tuple[tuple[float, float], tuple[Limit, Lim
     """Angles about z that the plane's first coordinate points to, at most a full turn, and the limits at both ends."""
     robot, k = section.robot, section.turn
     assert k is not None
-    J, p = robot.jacob0(section.q, section.frame)[:3, k], robot.fkine(section.q, section.frame)[:3, 3]
-    sign = 1.0 if float(J @ np.cross([0.0, 0.0, 1.0], p)) >= 0.0 else -1.0
+    q = samples(robot, 2)  # at q itself the tool may stand on the axis
+    v, p = robot.jacob0(q, section.frame)[:, :3, k], robot.fkine(q, section.frame)[:, :3, 3]
+    sign = 1.0 if float(np.sum(v * np.cross([0.0, 0.0, 1.0], p))) >= 0.0 else -1.0
     angle = float(np.arctan2(section.right[1], section.right[0]))
     low, high = robot.limits.q_min[k] - section.q[k], robot.limits.q_max[k] - section.q[k]
     name = robot.joint_names[k]

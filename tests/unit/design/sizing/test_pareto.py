@@ -11,7 +11,7 @@ import pytest
 from servotwin.description.load import read_description
 from servotwin.design.sizing.axis_choices import AxisChoices
 from servotwin.design.sizing.evaluate import Rules, demand_of
-from servotwin.design.sizing.pareto import front_at, open_fronts
+from servotwin.design.sizing.pareto import front_at, gap_words, open_fronts
 from servotwin.design.sizing.result import ParetoPoint
 from servotwin.design.sizing.search import Problem
 from servotwin.design.sizing.size import cost_table
@@ -98,3 +98,33 @@ def test_front_without_time_bounds_what_it_has_not_found():
         assert min(max(p.price / price, p.mass / mass) for p in found) <= 1.0 + gap + 1e-9
     assert "better in price or mass by at most: 1 s" in open_fronts(found)[0]
     assert open_fronts([replace(found[0], gap=0.0)]) == []
+
+
+@pytest.mark.parametrize("price", [0.0, 1.0])
+def test_front_of_sets_without_price_bounds_what_it_has_not_found(price):
+    """Motors without a price: the least price of a set is zero, and no share of it says how far a set is from it."""
+    problem = small_problem(1)
+    masses = tuple(cost_table(axis, "mass") for axis in problem.axes)
+    prices = [
+        np.where(np.arange(m.shape[0])[:, None] == m.argmin() // m.shape[1], 0.0, price) for m in masses
+    ]
+    problem = replace(
+        problem, costs=tuple(np.broadcast_to(p, m.shape) for p, m in zip(prices, masses, strict=True))
+    )
+    best = best_of(all_sets(problem, masses))
+    found = front_of(problem, masses, 0.0)
+    for set_price, mass in best:
+        free = [p.mass / mass for p in found if p.price == 0.0]
+        paid = [max(p.price / set_price, p.mass / mass) for p in found] if set_price > 0.0 else []
+        assert min([*free, *paid, np.inf]) <= 1.0 + found[0].gap + 1e-9
+    assert [(p.price, p.mass) for p in front_of(problem, masses)] == best
+
+
+def test_gap_is_told_without_powers_of_ten():
+    assert [gap_words(gap) for gap in (0.0123, 0.5, 2.5, 19.0, np.inf)] == [
+        "1.2 %",
+        "50 %",
+        "250 %",
+        "1900 %",
+        "any amount",
+    ]

@@ -432,3 +432,18 @@ def test_cube_in_a_solid_that_the_search_leaves_has_no_edge():
     known = np.array([[0.3, 0.3, 0.3]])
     cube = cube_in_space(surface, known, lambda p: np.linalg.norm(np.asarray(p) - known, axis=1) < 1e-6)
     assert cube.edge == 0.0
+
+
+@pytest.mark.parametrize(("seed", "axes", "count"), [(19, (1.0, 0.3, 0.05), 40), (37, (1.0, 1.0, 0.01), 200)])
+def test_cube_search_that_passes_a_coarse_surface_ends_inside(seed, axes, count):
+    """An ellipsoid: a cube of edge s about its middle has its corners on it where (s/2)^2 sum(1/a^2) = 1."""
+    rng = np.random.default_rng(seed)
+    surface, known = rng.normal(size=(count, 3)), rng.normal(size=(300, 3))
+    surface /= np.linalg.norm(surface, axis=1, keepdims=True)
+    known *= rng.uniform(0.0, 1.0, (300, 1)) ** (1.0 / 3.0) / np.linalg.norm(known, axis=1, keepdims=True)
+    a = np.array(axes)
+    cube = cube_in_space(surface * a, known * a, lambda p: ((np.asarray(p) / a) ** 2).sum(axis=-1) <= 1.0)
+    most = 2.0 / float(np.sqrt((1.0 / a**2).sum()))
+    assert 0.9 * most < cube.edge <= most
+    corners = cube.center + 0.5 * cube.edge * np.array(list(np.ndindex(2, 2, 2))) * 2.0 - 0.5 * cube.edge
+    assert (((corners / a) ** 2).sum(axis=1) <= 1.0).all()

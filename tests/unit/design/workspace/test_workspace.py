@@ -230,3 +230,73 @@ def test_limit_that_does_not_depend_on_the_turning_joint_keeps_the_volume():
     changes = {"frame_quantities": "{near: {distance: [base, tool], limits: [0 mm, 1400 mm]}}"}
     found = st.workspace("palletizer-4", changes=changes)
     assert 0.0 < found.volume < st.workspace("palletizer-4").volume
+
+
+def test_picture_of_a_solid_in_parts_has_no_inner_walls_and_no_corner_twice():
+    """The PUMA's plane passes beside its axis: parts of the solid touch where both sides of the axis reach a place."""
+    found = st.workspace("puma560", tolerance=1e-3)
+    surfaces = [trace for trace in solid_figure(found).data if trace.type == "mesh3d"]
+    for trace in surfaces:
+        corners = np.stack([trace.x, trace.y, trace.z], axis=1)
+        faces = np.stack([trace.i, trace.j, trace.k], axis=1)
+        assert set(faces.ravel().tolist()) == set(range(len(corners)))
+        assert len(np.unique(corners, axis=0)) == len(corners)
+        a, b, c = (1e-3 * corners[faces[:, k]] for k in range(3))
+        normal = np.cross(b - a, c - a)
+        size = np.linalg.norm(normal, axis=1)
+        beyond = (a + b + c) / 3.0 + 0.01 * normal / np.maximum(size, 1e-12)[:, None]
+        within = size[found.reaches(beyond)].sum()  # facets beside a re-entrant edge
+        assert within < 0.03 * size.sum()
+
+
+UPRIGHT = """format: servotwin/1
+name: upright
+axes:
+  A: {type: revolute, origin: {}, axis: [0, 0, -1], limits: {position: [-30 deg, 80 deg]}, link: {mass: 1 kg}}
+  B: {type: revolute, origin: {xyz: [0 mm, 0 mm, 300 mm]}, axis: [0, 1, 0],
+      limits: {position: [-20 deg, 100 deg]}, link: {mass: 1 kg}}
+  C: {type: revolute, origin: {xyz: [0 mm, 0 mm, 400 mm]}, axis: [0, 1, 0],
+      limits: {position: [0 deg, 120 deg]}, link: {mass: 1 kg}}
+tool: {xyz: [0 mm, 0 mm, 300 mm]}
+home: {A: 0 deg, B: 0 deg, C: 0 deg}
+"""
+WRIST = """format: servotwin/1
+name: wrist
+axes:
+  X: {type: revolute, origin: {}, axis: [1, 0, 0], limits: {position: [-60 deg, 60 deg]}, link: {mass: 1 kg}}
+  Y: {type: revolute, origin: {}, axis: [0, 1, 0], limits: {position: [-60 deg, 60 deg]}, link: {mass: 1 kg}}
+  Z: {type: revolute, origin: {}, axis: [0, 0, 1], limits: {position: [-90 deg, 90 deg]}, link: {mass: 1 kg}}
+tool: {xyz: [0 mm, 0 mm, 100 mm]}
+"""
+
+
+def test_tool_on_the_axis_that_turns_the_plane_leaves_its_direction_known(tmp_path):
+    """An arm that stands upright at home, and turns clockwise: every place that its joints reach is in the solid."""
+    path = tmp_path / "upright.yaml"
+    path.write_text(UPRIGHT)
+    found = st.workspace(path, tolerance=1e-3)
+    low, high = np.deg2rad([[-29.0, -19.0, 11.0], [79.0, 99.0, 119.0]])
+    q = np.random.default_rng(0).uniform(low, high, (500, 3))
+    assert found.reaches(found.robot.fkine(q)[:, :3, 3]).mean() > 0.99  # but for corners cut by chords
+
+
+def test_tool_on_a_sphere_is_refused_though_it_moves_in_a_plane_at_home(tmp_path):
+    path = tmp_path / "wrist.yaml"
+    path.write_text(WRIST)
+    with pytest.raises(
+        st.UnsupportedError, match="do not move 'tool' in all directions at home, and not in a"
+    ):
+        st.workspace(path)
+
+
+def test_plane_of_y_and_z_has_their_names(tmp_path):
+    path = tmp_path / "gantry.yaml"
+    path.write_text(GANTRY)
+    assert st.workspace(path, joints=("Y", "Z"), tolerance=1e-3).views[0].axis_names == ("y", "z")
+
+
+def test_sum_of_joints_with_the_one_that_turns_leaves_a_closed_chain_without_a_volume():
+    changes = {"quantities.twist": "{of: {th1: 1, th2: 1}, limits: [-60 deg, 200 deg]}"}
+    found = st.workspace("palletizer-4-loops", changes=changes, tolerance=5e-3)
+    assert found.volume is None
+    assert "a limit depends on th1, which stands still: the plane has no volume" in found.notes

@@ -269,7 +269,7 @@ def short_lines(results: Sequence[PathResult]) -> list[str]:
 
 def _poses(description: RobotDescription, model: Robot, question: Question, tell: Show) -> MeasuredPoses:
     if question.poses is not None:
-        names, poses = read_poses(question.poses)
+        names, poses = read_poses(question.poses, model.fkine(model.q_home)[:3, :3])
         return given_poses(model, poses, names)
     cube = find_cube(description, question.cube, lambda words, part: tell(words, 0.0))
     if question.random is not None:

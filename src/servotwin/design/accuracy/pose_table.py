@@ -24,7 +24,10 @@ EXPECTED = "x_mm,y_mm,z_mm and, if wanted, roll_deg,pitch_deg,yaw_deg and name"
 
 
 def parse_poses(path: str | Path, orientation: Array | None = None) -> tuple[tuple[str, ...], Array]:
-    """Names and poses (m, 4, 4), with an ``orientation`` (3, 3) where the table has no angles; InputError with file, line and column for what is not accepted."""
+    """Names and poses (m, 4, 4), with an ``orientation`` (3, 3) where the table has no angles.
+
+    InputError with file, line and column for what is not accepted.
+    """
     text, file = read_text(path, TABLE), one_line(path, 200)
     try:
         rows = list(csv.reader(io.StringIO(text), strict=True))

@@ -80,7 +80,8 @@ def find_cube(
     found = reach.cube
     if found is None or found.edge < SMALLEST:
         raise InputError(
-            f"{description.name} has no cube of {MM * SMALLEST:g} mm in its reach that was found; expected a given cube, or poses of a file",
+            f"no cube of {MM * SMALLEST:g} mm was found in the reach of {description.name}; expected a given cube, "
+            "or poses of a file",
             field="cube",
         )
     return found

@@ -513,7 +513,7 @@ def read_frames(folder: Path) -> object:
     return read_all((folder / "frames.bin").read_bytes())
 
 
-def read_poses(folder: Path) -> object:
+def read_pose_table(folder: Path) -> object:
     """A table of poses."""
     from servotwin.design.accuracy.pose_table import parse_poses
 
@@ -547,7 +547,7 @@ DECODERS: dict[str, Decoder] = {
         read_result,
         2,
     ),
-    "poses": Decoder(lambda rng: {"poses.csv": tables.mutated_poses(rng)}, read_poses),
+    "pose table": Decoder(lambda rng: {"poses.csv": tables.mutated_poses(rng)}, read_pose_table),
     "quantities": Decoder(make_quantities, read_quantities),
     "state": Decoder(make_state, read_state),
 }

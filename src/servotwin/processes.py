@@ -9,9 +9,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from servotwin.cache.place import place
+
+if TYPE_CHECKING:
+    from asyncio.subprocess import Process
 
 PACKAGE = Path(__file__).resolve().parent
 LIBRARIES = ("numpy", "llvmlite", "numba")  # what compiling needs, wherever this process found it
@@ -38,13 +43,9 @@ def start_python(code: str) -> subprocess.Popen[bytes] | None:
 
     It reads and writes nothing but files; its output is lost.
     """
-    text = START.format(
-        libraries=library_folders(), init=str(PACKAGE / "__init__.py"), package=str(PACKAGE), code=code
-    )
-    flags = ["-I", "-B"] if sys.dont_write_bytecode else ["-I"]
     try:
         return subprocess.Popen(
-            [sys.executable, *flags, "-c", text],
+            isolated(code),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -53,6 +54,27 @@ def start_python(code: str) -> subprocess.Popen[bytes] | None:
         )
     except (OSError, ValueError):
         return None
+
+
+async def start_awaited(code: str, arguments: Sequence[str], variables: Mapping[str, str]) -> Process:
+    """Start a process as ``start_python`` does, from a loop of asyncio, with arguments and further variables.
+
+    OSError if the system lets us start none.
+    """
+    import asyncio
+
+    return await asyncio.create_subprocess_exec(
+        *isolated(code), *arguments, cwd=os.sep, env={**environment(), **variables},
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+
+
+def isolated(code: str) -> list[str]:
+    """The command line of a Python that sees the package and its libraries, and runs lines of the package's own."""
+    text = START.format(
+        libraries=library_folders(), init=str(PACKAGE / "__init__.py"), package=str(PACKAGE), code=code
+    )
+    return [sys.executable, *(["-I", "-B"] if sys.dont_write_bytecode else ["-I"]), "-c", text]
 
 
 def start_beside(code: str, stdin: int) -> subprocess.Popen[bytes] | None:

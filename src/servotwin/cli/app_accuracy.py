@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from servotwin.cli.options import AllowOutside, Json, Overwrite, RobotName, Set
+from servotwin.cli.options import AllowOutside, Json, Overwrite, Pwm, RobotName, Set
 
 
 def add_commands(app: typer.Typer) -> None:
@@ -67,6 +67,7 @@ def iso9283(
     monte_carlo: Annotated[
         int, typer.Option("--monte-carlo", metavar="NUMBER", help="Robots drawn from the tolerances.")
     ] = 0,
+    pwm: Pwm = None,
     rest: Annotated[str, typer.Option("--rest", metavar="TIME", help="At every pose.")] = "0.5 s",
     band: Annotated[
         str, typer.Option("--band", metavar="LENGTH", help="Within which the tool has arrived.")
@@ -105,6 +106,6 @@ def iso9283(
     run(
         robot, overrides, payload=payload, speed=speed, cycles=cycles, tests=tests, cube=cube, poses=poses,
         random=random, off=off, trial=trial, seed=seed, budget=orders if budget else 0, budget_cycles=budget_cycles,
-        monte_carlo=monte_carlo, rest=rest, band=band, workers=workers, cluster=cluster,
+        monte_carlo=monte_carlo, pwm=pwm, rest=rest, band=band, workers=workers, cluster=cluster,
         tls=(tls_ca, tls_cert, tls_key), out=out, overwrite=overwrite, json=json,
     )  # fmt: skip

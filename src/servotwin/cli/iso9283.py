@@ -41,6 +41,7 @@ def iso9283(
     budget: int,
     budget_cycles: int,
     monte_carlo: int,
+    pwm: str | None,
     rest: str,
     band: str,
     workers: int | None,
@@ -77,7 +78,8 @@ def iso9283(
                 name, payload=mass, speeds=speeds, cycles=cycles, tests=_words(tests),
                 cube=None if box is None else box.tolist(), poses=poses, random=random, off=_words(off or ""),
                 trial=trial, seed=seed, budget=budget, budget_cycles=budget_cycles, monte_carlo=monte_carlo,
-                settings=Settings(rest=pause, band=near), overrides=changes, workers=workers, cluster=cluster,
+                pwm=pwm or "switched", settings=Settings(rest=pause, band=near), overrides=changes,
+                workers=workers, cluster=cluster,
                 tls=None if not any(tls) else (tls[0] or "", tls[1] or "", tls[2] or ""),
                 progress=lambda words, part: advance(part),
             )  # fmt: skip

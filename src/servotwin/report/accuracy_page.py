@@ -246,12 +246,19 @@ def _other_sections(page: Page, found: Accuracy) -> None:
         )
 
 
+def _beside(budget: ErrorBudget) -> str:
+    if budget.together is None:
+        return ""
+    rms = np.sqrt(max(float(np.trace(budget.together)), 0.0))
+    return f" (a run of its own with all sources at once: ({UM * rms:.3g} um)^2)"
+
+
 def _budget_section(page: Page, budget: ErrorBudget) -> None:
     rms = np.sqrt(max(float(np.trace(budget.covariance)), 0.0))
     page.section(
         "Error budget",
         f"Variances of the sources add up to that of the attained positions, ({UM * rms:.3g} um)^2, to "
-        f"{PERCENT * budget.closure:.2g} %; standard deviations and RP do not add. "
+        f"{PERCENT * budget.closure:.2g} %{_beside(budget)}; standard deviations and RP do not add. "
         "A source that takes spread away, such as friction that damps, has a negative share. "
         f"Mean of {budget.orders} orders of switching sources on, "
         f"{budget.cycles} cycles each; whiskers: least and largest over the orders.",

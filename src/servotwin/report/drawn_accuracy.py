@@ -51,6 +51,7 @@ def iso9283(
     budget: int = 0,
     budget_cycles: int = 10,
     monte_carlo: int = 0,
+    pwm: str = "switched",
     settings: Settings | None = None,
     overrides: Mapping[str, str] | None = None,
     workers: int | None = None,
@@ -65,7 +66,8 @@ def iso9283(
     or of the given one (x, y, z of its centre and its edge [m]), ``random`` ones within it, or those of a CSV file
     ``poses``. ``off``: error sources that do not act; ``trial``: which robot of the series, 0 for the geometry of the
     file. ``budget``: pairs of orders of the error budget, ``budget_cycles`` cycles each; ``monte_carlo``: robots that
-    are drawn from the tolerances. ``settings``: what the standard leaves open. ``workers``: processes, default one for
+    are drawn from the tolerances. ``pwm``: 'switched', or 'averaged' for its mean voltage, which is quicker.
+    ``settings``: what the standard leaves open. ``workers``: processes, default one for
     each core; ``cluster``: address of a Dask scheduler instead, with ``tls`` (authority, certificate, key) files. The
     numbers do not depend on either. ``progress`` is told a word and the part that is done.
 
@@ -80,7 +82,7 @@ def iso9283(
         payload=payload, speeds=tuple(speeds), cycles=cycles, tests=TESTS if listed == ("all",) else listed,
         cube=None if cube is None else tuple(float(v) for v in cube), poses=poses, random=random, off=tuple(off),
         trial=trial, seed=seed, budget=budget, budget_cycles=budget_cycles, monte_carlo=monte_carlo,
-        settings=settings or Settings(),
+        pwm=pwm, settings=settings or Settings(),
     )  # fmt: skip
     where = Workers(workers, cluster, ca, certificate, key)
     found = predict(robot, question, overrides, where, progress)

@@ -12,7 +12,8 @@ and shown. Orders come in pairs, one the reverse of the other: for sources that 
 of orders gives Shapley's value exactly. Standard deviations do not add, and RP neither; covariances do.
 
 Geometry, warm links and a base that gives way act on the tool for given joints (``true_kinematics``): sets that differ
-in these alone share one run of the drives.
+in these alone share one run of the drives. A further run has all sources at once, geometry and base within the
+simulation of the drives: how far the shares miss its covariance is told.
 
 The same is done with the second moment of the mean errors over the poses, for the accuracy. Theory:
 docs/theory/accuracy.md.
@@ -92,13 +93,22 @@ class ErrorBudget:
     mean_square: Array  # (3, 3) [m2]
     orders: int
     cycles: int
+    together: Array | None = None  # (3, 3) [m2]: covariance of a run of its own with all sources at once
 
     @property
     def closure(self) -> float:
         """How far shares and rest miss the total covariance, as a part of it."""
+        return self._missed(self.covariance)
+
+    @property
+    def independent_closure(self) -> float | None:
+        """How far they miss that of the run of its own, as a part of it: closure and the sampling of the cycles."""
+        return None if self.together is None else self._missed(self.together)
+
+    def _missed(self, whole: Array) -> float:
         total = sum((share.covariance for share in self.shares), self.rest.covariance)
-        size = float(np.abs(self.covariance).max())
-        return float(np.abs(total - self.covariance).max() / size) if size > 0.0 else 0.0
+        size = float(np.abs(whole).max())
+        return float(np.abs(total - whole).max() / size) if size > 0.0 else 0.0
 
     def data(self) -> dict[str, Any]:
         """As plain data (SI)."""
@@ -108,6 +118,7 @@ class ErrorBudget:
             "orders": self.orders,
             "cycles": self.cycles,
             "closure": self.closure,
+            "independent_closure": self.independent_closure,
             "shares": [
                 {
                     "source": share.name, "covariance_m2": share.covariance.tolist(),
@@ -155,8 +166,8 @@ class BudgetTest:
         return found
 
     def runs(self) -> list[DriveRun]:
-        """The units of work of all sets."""
-        return [run for test in self._moving().values() for run in test.runs()]
+        """The units of work of all sets, and those of a run with all sources at once, which is apart from the sets."""
+        return [run for test in (*self._moving().values(), self.test) for run in test.runs()]
 
     def evaluate(self, results: Sequence[Sequence[LegResult]]) -> ErrorBudget:
         """The shares."""
@@ -173,7 +184,8 @@ class BudgetTest:
         for on in subsets(self.orders):
             found = attained[on - frozenset(KINEMATIC)].seen_by(truths[on & frozenset(KINEMATIC)])
             spread[on], moment[on] = found.covariance, found.mean_square
-        return budget_of(spread, moment, self.orders, self.test.cycles)
+        together = self.test.evaluate(results[-count:], 1.0).covariance
+        return replace(budget_of(spread, moment, self.orders, self.test.cycles), together=together)
 
     def _kinematics(self, on: Sources) -> TrueKinematics:
         machine = self.test.machine

@@ -3,7 +3,9 @@
 A run is a unit of work made of plain data: the robot as text, joints, legs, a seed. It gives the same numbers in any
 process, so that work is split into the same units however many processes share it. Between two moves the arm rests,
 each time a little longer by a part of the main period that is drawn: moves then begin at any phase of the loops, as
-they do when a gripper or a person answers in between.
+they do when a gripper or a person answers in between. A pose is the mean over the last part of the rest. The main
+controller hands out set-points one period ahead, so that a move shows up to a period before it begins: the arm is
+measured before that period.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ from servotwin.robot.robot import Robot
 
 KEPT = 8  # descriptions and robots that a process keeps
 SETTLE = 0.0  # s after the last rest
+MEASURING = 0.1  # s
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,8 @@ class DriveRun:
     elapsed: float | None = None  # s since the cold start; None: warm
     rest_jitter: bool = True
     force: tuple[float, ...] = ()  # N at the tool in the base, constant
+    measuring: float = MEASURING  # s at the end of a rest over which a pose is measured
+    pwm: str = "switched"  # or averaged
 
     def plain(self) -> dict[str, Any]:
         """As plain data for another process."""
@@ -92,11 +97,13 @@ class DriveRun:
 class LegResult:
     """What became of a leg: pose at the end of its rest (4, 4), and its path with the command's begin and end.
 
-    ``time`` (k,) [s] since the move began; ``poses`` (k, 4, 4); ``arrival`` [s] when the command arrives.
+    ``time`` (k,) [s] since the move began; ``poses`` (k, 4, 4); ``arrival`` [s] when the command arrives; ``unrest``
+    [m]: how far the tool was from the pose while it was measured.
     """
 
     pose: Array
-    state: Array  # (n_x,): coordinates of the plant at the end of the rest
+    state: Array  # (n_x,): mean coordinates of the plant at the end of the rest
+    unrest: float = 0.0
     arrival: float = 0.0
     time: Array = field(default_factory=lambda: np.zeros(0))
     poses: Array = field(default_factory=lambda: np.zeros((0, 4, 4)))
@@ -177,13 +184,13 @@ def _scenario(run: DriveRun, known: RobotDescription, truth: RobotDescription) -
         )
     return Scenario(
         name=known.name, title=known.title or known.name, robot=known.name, set={}, plant_set={},
-        start=dict(zip(known.joint_names, run.joints[run.start], strict=True)), moves=(), repeat=1, solver=Solver(),
-        seed=run.seed, record=Record(every=1.0), faults=(), path=None, description=known,
+        start=dict(zip(known.joint_names, run.joints[run.start], strict=True)), moves=(), repeat=1,
+        solver=Solver(pwm=run.pwm), seed=run.seed, record=Record(every=1.0), faults=(), path=None, description=known,
         plant_description=truth, environment=environment,
     )  # fmt: skip
 
 
-Span = tuple[float, float, float]  # s: begin and end of a move, end of the rest after it
+Span = tuple[float, float, float]  # s: begin and end of a move, end of the rest as far as it is measured
 
 
 def planned(
@@ -194,17 +201,17 @@ def planned(
     known: dict[Any, tuple[Segment, ...]] = {}
     segments: list[Segment] = []
     spans: list[Span] = []
-    at, now, q = run.start, 0.0, np.array(run.joints[run.start])
+    now, q = 0.0, np.array(run.joints[run.start])
     for leg in run.legs:
-        key = (at, leg.to, leg.speed, leg.through, leg.blend)
+        key = (q.tobytes(), leg.to, leg.speed, leg.through, leg.blend, leg.absolute)
         if key not in known:
             known[key] = plan(model, q, _requests(leg, run), limits, fit=True).segments
         rest = leg.rest + (float(rng.uniform(0.0, period)) if run.rest_jitter else 0.0)
         q = _end(known[key])
         arrive = now + sum(segment.duration for segment in known[key])
         spans.append((now, arrive, arrive + rest))
-        segments += [*known[key], RestSegment(q, rest)]
-        at, now = leg.to, arrive + rest
+        segments += [*known[key], RestSegment(q, rest + period)]
+        now = arrive + rest + period
     return joined(segments, list(range(len(segments)))), spans
 
 
@@ -236,13 +243,19 @@ def _read(prepared: Any, run: DriveRun, trajectory: Trajectory, spans: Sequence[
         if not leg.keep:
             continue
         last = max(int(np.searchsorted(t, leave, side="right")) - 1, 0)
-        attained, state = poses_at(x[last : last + 1])[0], x[last].copy()
+        still = np.searchsorted(t, leave - min(run.measuring, 0.5 * leg.rest), side="right")
+        looked = x[min(int(still), last) : last + 1]
+        state = looked.mean(
+            axis=0
+        )  # the tool is where these are, to the square of what is left of a vibration
+        attained = poses_at(state[None])[0]
+        unrest = float(np.linalg.norm(poses_at(looked)[:, :3, 3] - attained[:3, 3], axis=1).max())
         if leg.keep == "pose":
-            found.append(LegResult(attained, state))
+            found.append(LegResult(attained, state, unrest))
             continue
         first = int(np.searchsorted(t, begin))
         poses = poses_at(x[first : last + 1], t[first : last + 1])
         commanded = prepared.model.fkine(trajectory.sample(t[first : last + 1])[0])
         time = t[first : last + 1] - begin
-        found.append(LegResult(attained, state, arrive - begin, time, poses, commanded))
+        found.append(LegResult(attained, state, unrest, arrive - begin, time, poses, commanded))
     return found

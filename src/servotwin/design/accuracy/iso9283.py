@@ -141,7 +141,9 @@ def stabilisation_time(t: ArrayLike, p: ArrayLike, attained: ArrayLike, band: fl
     times = np.asarray(t, dtype=np.float64)
     inside = np.linalg.norm(np.asarray(p) - np.asarray(attained), axis=1) <= band
     if not inside[-1]:
-        raise InputError(f"the path does not come to rest within {band:g} m of the attained pose")
+        raise InputError(
+            f"the path does not stay within {band:g} m of the attained pose; expected a longer rest or a wider band"
+        )
     outside = np.flatnonzero(~inside)
     stays = outside[-1] + 1 if len(outside) else 0
     return float(times[stays] - times[int(np.argmax(inside))])
@@ -178,5 +180,13 @@ def posing_time(t: ArrayLike, p: ArrayLike, target: ArrayLike, band: float, begi
     outside = np.flatnonzero(np.linalg.norm(np.asarray(p) - np.asarray(target), axis=1) > band)
     stays = outside[-1] + 1 if len(outside) else 0
     if stays >= len(times):
-        raise InputError(f"the path does not come to rest within {band:g} m of the attained pose")
+        raise InputError(
+            f"the path does not stay within {band:g} m of the attained pose; expected a longer rest or a wider band"
+        )
     return float(times[stays] - begin)
+
+
+def _restless(band: float) -> InputError:
+    return InputError(
+        f"the tool does not stay within {band:g} m of the attained pose; expected a longer rest or a wider band"
+    )

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from servotwin.design.accuracy.drive_runs import DriveRun, Leg, LegResult
+from servotwin.design.accuracy.drive_runs import MEASURING, DriveRun, Leg, LegResult
 from servotwin.design.accuracy.iso9283 import (
     drift,
     multidirectional_turn,
@@ -37,6 +37,8 @@ from servotwin.robot.robot import Robot
 
 Results = Sequence[Sequence[LegResult]]
 HOUR = 3600.0
+MIDDLE = (0.25, 0.75)  # of a path, within which speeds are measured
+STEADY = 0.99  # of the largest commanded speed counts as that speed
 DIRECTIONS = np.eye(3)
 FORCE_AXES = np.concatenate([np.eye(3), -np.eye(3)])
 
@@ -49,6 +51,7 @@ class Settings:
     """
 
     rest: float = 0.5
+    measuring: float = MEASURING  # at the end of a rest, over which a pose is measured
     band: float = 1e-4
     plane: int = 1
     approach: float = 0.05  # m from which a pose is approached
@@ -167,19 +170,24 @@ class DriftTest:
 
 @dataclass(frozen=True)
 class PathResult:
-    """A straight path at one speed: accuracy and repeatability, speed, and the commanded speed [m/s]."""
+    """A straight path at one speed: accuracy and repeatability, speed, and the commanded speed [m/s].
+
+    ``steady``: part of the middle half of the path on which the command has that speed.
+    """
 
     speed: float
     commanded_speed: float
     path: PathCharacteristics
     velocity: VelocityCharacteristics
     planes: Planes
+    steady: float = 1.0
 
     def data(self) -> dict[str, Any]:
         """As plain data (SI)."""
         return {
-            "speed": self.speed, "commanded_speed_m_s": self.commanded_speed, "AT_m": self.path.accuracy,
-            "RT_m": self.path.repeatability, "AT_abc_rad": self.path.orientation_accuracy.tolist(),
+            "speed": self.speed, "commanded_speed_m_s": self.commanded_speed, "steady_part": self.steady,
+            "AT_m": self.path.accuracy, "RT_m": self.path.repeatability,
+            "AT_abc_rad": self.path.orientation_accuracy.tolist(),
             "RT_abc_rad": self.path.orientation_repeatability.tolist(), "AV": self.velocity.accuracy,
             "RV": self.velocity.repeatability, "FV_m_s": self.velocity.fluctuation,
         }  # fmt: skip
@@ -217,11 +225,11 @@ class PathTest:
         path = path_characteristics(
             [leg.poses[:, :3, 3] for leg in legs], [leg.poses[:, :3, :3] for leg in legs], planes
         )
-        begin, end = self.poses.poses[1, :3, 3], self.poses.poses[3, :3, 3]
-        wanted = [_middle_speeds(leg.time, leg.commanded[:, :3, 3], begin, end) for leg in legs]
-        v_c = float(max(v.max() for v in wanted))
-        speeds = [_middle_speeds(leg.time, leg.poses[:, :3, 3], begin, end) for leg in legs]
-        return PathResult(self.speed, v_c, path, velocity_characteristics(speeds, v_c), planes)
+        ends = self.poses.poses[1, :3, 3], self.poses.poses[3, :3, 3]
+        v_c, measured = steady_part(legs[0].time, legs[0].commanded[:, :3, 3], *ends)
+        speeds = [speeds_within(leg.time, leg.poses[:, :3, 3], *ends, measured) for leg in legs]
+        steady = (measured[1] - measured[0]) / (MIDDLE[1] - MIDDLE[0])
+        return PathResult(self.speed, v_c, path, velocity_characteristics(speeds, v_c), planes, steady)
 
 
 def _frozen(poses: Any) -> tuple[Any, ...]:
@@ -229,12 +237,28 @@ def _frozen(poses: Any) -> tuple[Any, ...]:
     return tuple(_frozen(part) if isinstance(part, list | tuple) else part for part in poses)
 
 
-def _middle_speeds(t: Array, p: Array, begin: Array, end: Array) -> Array:
-    """Speeds (k,) [m/s] of a path along a line while it is within the middle half of it."""
-    along = (end - begin) / np.linalg.norm(end - begin)
-    part = (p - begin) @ along / np.linalg.norm(end - begin)
-    v = np.gradient(p @ along, t)
-    return np.asarray(v[(part > 0.25) & (part < 0.75)])
+def steady_part(t: Array, p: Array, begin: Array, end: Array) -> tuple[float, tuple[float, float]]:
+    """Largest commanded speed [m/s] within the middle half of a line, and from where to where, as parts of the line,
+    the command p (k, 3) has it."""
+    part, v = _along(t, p, begin, end)
+    middle = (part > MIDDLE[0]) & (part < MIDDLE[1])
+    v_c = float(v[middle].max())
+    there = part[middle & (v > STEADY * v_c)]
+    return v_c, (float(there.min()), float(there.max()))
+
+
+def speeds_within(t: Array, p: Array, begin: Array, end: Array, where: tuple[float, float]) -> Array:
+    """Speeds (k,) [m/s] of a path along a line while it is within a part of it, or at the sample nearest to that."""
+    part, v = _along(t, p, begin, end)
+    there = (part >= where[0]) & (part <= where[1])
+    return np.asarray(v[there] if there.any() else v[[int(np.argmin(np.abs(part - np.mean(where))))]])
+
+
+def _along(t: Array, p: Array, begin: Array, end: Array) -> tuple[Array, Array]:
+    """Place as a part of a line, and speed [m/s] along it, of a path (k, 3)."""
+    length = float(np.linalg.norm(end - begin))
+    s = (p - begin) @ (end - begin) / length
+    return np.asarray(s / length), np.asarray(np.gradient(s, t))
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,11 @@ PLACES, ANGLES = ("x", "y", "z"), ("roll", "pitch", "yaw")
 EXPECTED = "x_mm,y_mm,z_mm and, if wanted, roll_deg,pitch_deg,yaw_deg and name"
 
 
-def parse_poses(path: str | Path) -> tuple[tuple[str, ...], Array]:
-    """Names and poses (m, 4, 4); InputError with file, line and column for what is not accepted."""
+def parse_poses(path: str | Path, orientation: Array | None = None) -> tuple[tuple[str, ...], Array]:
+    """Names and poses (m, 4, 4), with an ``orientation`` (3, 3) where the table has no angles.
+
+    InputError with file, line and column for what is not accepted.
+    """
     text, file = read_text(path, TABLE), one_line(path, 200)
     try:
         rows = list(csv.reader(io.StringIO(text), strict=True))
@@ -43,7 +46,7 @@ def parse_poses(path: str | Path) -> tuple[tuple[str, ...], Array]:
         if len(row) != len(rows[0]):
             raise InputError(f"{len(row)} values; expected {len(rows[0])}", file=file, line=line)
         values = {name: _number(row[k], scale, name, file, line) for name, (k, scale) in columns.items()}
-        poses.append(_pose(values))
+        poses.append(_pose(values, np.eye(3) if orientation is None else orientation))
         place = [cell.strip() for cell in rows[0]].index("name") if "name" in map(str.strip, rows[0]) else -1
         names.append(one_line(row[place].strip(), 20) if place >= 0 else f"P{len(poses)}")
     if len(poses) < 2:
@@ -78,9 +81,9 @@ def _number(text: str, scale: float, name: str, file: str, line: int) -> float:
     return value
 
 
-def _pose(values: dict[str, float]) -> Array:
+def _pose(values: dict[str, float], orientation: Array) -> Array:
     turns = turned(np.diag([values.get(name, 0.0) for name in ANGLES]))
     pose = np.eye(4)
-    pose[:3, :3] = turns[2] @ turns[1] @ turns[0]
+    pose[:3, :3] = turns[2] @ turns[1] @ turns[0] if any(name in values for name in ANGLES) else orientation
     pose[:3, 3] = [values[name] for name in PLACES]
     return pose

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from servotwin.design.accuracy.drive_runs import DriveRun, Leg, LegResult
+from servotwin.design.accuracy.drive_runs import MEASURING, DriveRun, Leg, LegResult
 from servotwin.design.accuracy.iso9283 import (
     distance_accuracy,
     distance_repeatability,
@@ -43,6 +43,8 @@ class Machine:
     trial: int = 0
     trial_seed: int = 1
     elapsed: float | None = None
+    measuring: float = MEASURING
+    pwm: str = "switched"
 
     def run(
         self, poses: MeasuredPoses, legs: Sequence[Leg], *, start: int, seed: int, force: Sequence[float] = ()
@@ -51,7 +53,7 @@ class Machine:
         joints = tuple(tuple(float(v) for v in row) for row in poses.joints)
         return DriveRun(
             self.robot, joints, tuple(legs), start, seed, self.off, self.trial, self.trial_seed, self.elapsed,
-            force=tuple(force),
+            force=tuple(force), measuring=self.measuring, pwm=self.pwm,
         )  # fmt: skip
 
 
@@ -115,14 +117,16 @@ class PoseTest:
             for leg in legs
             if len(leg.time)
         ]
-        return PoseResult(self.speed, self.poses, attained, states, band, tuple(settled))
+        unrest = max(leg.unrest for leg in legs)
+        return PoseResult(self.speed, self.poses, attained, states, band, tuple(settled), unrest)
 
 
 @dataclass(frozen=True)
 class PoseResult:
     """Attained poses (cycles, m, 4, 4) at one speed with the plant's coordinates, and how P1 was reached.
 
-    ``settled``: stabilisation time [s] and overshoot [m] of the first cycles, for a band [m].
+    ``settled``: stabilisation time [s] and overshoot [m] of the first cycles, for a band [m]; ``unrest``: how far the
+    tool was at most from an attained pose while that was measured [m].
     """
 
     speed: float
@@ -131,6 +135,7 @@ class PoseResult:
     states: Array
     band: float
     settled: tuple[tuple[float, float], ...] = ()
+    unrest: float = 0.0
 
     def seen_by(self, truth: TrueKinematics) -> PoseResult:
         """The same motion of the drives on an arm with other kinematics."""
@@ -185,6 +190,15 @@ class PoseResult:
         return distance_accuracy(one, two, commanded), distance_repeatability(one, two)
 
     @property
+    def distance_components(self) -> tuple[Array, Array] | None:
+        """AD and RD along x, y, z (3,) [m] between P2 and P4; None without five poses."""
+        if len(self.poses.names) != 5:
+            return None
+        D = np.abs(self.positions[:, 1] - self.positions[:, 3])
+        D_c = np.abs(self.poses.poses[1, :3, 3] - self.poses.poses[3, :3, 3])
+        return np.asarray(D.mean(axis=0) - D_c), np.asarray(3.0 * D.std(axis=0, ddof=1))
+
+    @property
     def covariance(self) -> Array:
         """Covariance of the attained positions, mean over the poses (3, 3) [m2]."""
         away = self.positions - self.positions.mean(axis=0)
@@ -202,7 +216,7 @@ class PoseResult:
             self.poses.names, self.poses.poses, self.accuracy, self.accuracy_components, self.repeatability,
             self.orientation_accuracy, self.orientation_repeatability, strict=True,
         )  # fmt: skip
-        distance = self.distance
+        distance, along = self.distance, self.distance_components
         return {
             "speed": self.speed,
             "cycles": len(self.attained),
@@ -215,6 +229,9 @@ class PoseResult:
             ],
             "AD_m": None if distance is None else distance[0],
             "RD_m": None if distance is None else distance[1],
+            "AD_xyz_m": None if along is None else along[0].tolist(),
+            "RD_xyz_m": None if along is None else along[1].tolist(),
+            "unrest_m": self.unrest,
             "band_m": self.band,
             "stabilisation_time_s": float(np.mean([t for t, _ in self.settled])) if self.settled else None,
             "overshoot_m": float(max(o for _, o in self.settled)) if self.settled else None,

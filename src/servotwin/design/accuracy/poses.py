@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +17,7 @@ import numpy as np
 from servotwin.description.display import MM
 from servotwin.description.schema import RobotDescription
 from servotwin.design.workspace.inscribed import Cube
-from servotwin.errors import InputError, KinematicsError, UnreachableError
+from servotwin.errors import InputError, KinematicsError, UnreachableError, UnsupportedError
 from servotwin.mechanism.model import Array
 from servotwin.robot.robot import Robot
 
@@ -73,12 +74,14 @@ def find_cube(
         raise InputError("expected x, y, z of its centre and an edge above 0 m", field="cube")
     reach = workspace(description, progress=show)
     if cube is not None:
-        reach.require_cube(cube[:3], cube[3])
+        with suppress(UnsupportedError):  # without a solid the poses themselves are asked for
+            reach.require_cube(cube[:3], cube[3])
         return Cube(np.array(cube[:3], dtype=np.float64), float(cube[3]))
     found = reach.cube
     if found is None or found.edge < SMALLEST:
         raise InputError(
-            f"{description.name} has no cube of {MM * SMALLEST:g} mm in its reach; expected poses of a file",
+            f"no cube of {MM * SMALLEST:g} mm was found in the reach of {description.name}; expected a given cube, "
+            "or poses of a file",
             field="cube",
         )
     return found
@@ -167,12 +170,12 @@ def _unreachable(name: str, pose: Array, error: Exception) -> InputError:
     return InputError(f"pose {name} at ({place}) mm is out of reach: {error}", field="poses")
 
 
-def read_poses(path: str | Path) -> tuple[tuple[str, ...], Array]:
+def read_poses(path: str | Path, orientation: Array | None = None) -> tuple[tuple[str, ...], Array]:
     """Names and poses (m, 4, 4) of a CSV file with the columns x, y, z (_m or _mm) and roll, pitch, yaw (_deg or _rad).
 
-    The angles are about the fixed axes x, y, z of the base in this order; without them the orientation is that of the
-    base. A column ``name`` is optional.
+    The angles are about the fixed axes x, y, z of the base in this order; without them the orientation is the given
+    one (3, 3), or that of the base. A column ``name`` is optional.
     """
     from servotwin.design.accuracy.pose_table import parse_poses
 
-    return parse_poses(path)
+    return parse_poses(path, orientation)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from servotwin.description.display import UM
 from servotwin.description.error_sources import error_sources, stated_sources, with_error_sources, without
 from servotwin.description.load import read_description
 from servotwin.description.schema import RobotDescription
@@ -38,9 +39,13 @@ from servotwin.design.studies.workers import Workers, carry_out
 from servotwin.errors import InputError
 from servotwin.robot.complete_model import robot_of
 from servotwin.robot.robot import Robot
+from servotwin.simulation.scenario.parts import PWM
 
 TESTS = ("pose", "directions", "drift", "path", "corner", "posing-time", "compliance")
 ON_FIVE = ("directions", "path", "corner", "posing-time")  # tests that need P1 to P5 of a cube
+HELD = 0.9  # of the middle half of a line, on which the commanded speed is to be held
+PERCENT = 100.0
+WITHOUT_SWITCH = ("servo_lag",)  # what loops leave when all else is off: the rest of a budget
 MOVE = 0.4  # s that a move takes at full speed, roughly
 Show = Callable[[str, float], None]
 
@@ -66,6 +71,7 @@ class Accuracy:
     budget: ErrorBudget | None = None
     tolerances: Tolerances | None = None
     notes: tuple[str, ...] = ()
+    pwm: str = "switched"
 
     def data(self) -> dict[str, Any]:
         """Its numbers as plain data (SI)."""
@@ -75,6 +81,7 @@ class Accuracy:
             "payload_kg": self.payload,
             "trial": self.trial,
             "seed": self.seed,
+            "pwm": self.pwm,
             "sources": list(self.sources),
             "cube": None if cube is None else {"center_m": cube.center.tolist(), "edge_m": cube.edge},
             "pose": [result.data() for result in self.pose],
@@ -107,6 +114,7 @@ class Question:
     budget: int = 0  # pairs of orders
     budget_cycles: int = 10
     monte_carlo: int = 0
+    pwm: str = "switched"
     settings: Settings = field(default_factory=Settings)
 
     def __post_init__(self) -> None:
@@ -119,6 +127,8 @@ class Question:
             raise InputError(f"{self.payload:g} kg; expected at least 0 kg", field="payload")
         check_cycles("cycles", self.cycles)
         check_cycles("budget_cycles", self.budget_cycles)
+        if self.pwm not in PWM:
+            raise InputError(f"'{self.pwm}'; expected {' or '.join(PWM)}", field="pwm")
         if not 0.0 < self.settings.rest <= 60.0:
             raise InputError(f"{self.settings.rest:g} s; expected more than 0 s and up to 60 s", field="rest")
         if not 0.0 < self.settings.band <= 0.1:
@@ -148,7 +158,10 @@ def predict(
     poses = _poses(description, model, question, tell)
     text = yaml_text(description)
     section = error_sources(description)
-    machine = Machine(text, (*section.off, *question.off), question.trial, section.seed)
+    machine = Machine(
+        text, (*section.off, *question.off), question.trial, section.seed,
+        measuring=question.settings.measuring, pwm=question.pwm,
+    )  # fmt: skip
     tests = _tests(machine, model, poses, question, _sources(description, question))
     runs: list[DriveRun] = []
     places = {}
@@ -162,10 +175,17 @@ def predict(
     )  # fmt: skip
     results = [results_of(rows) for rows in found]
     outcome = _evaluated(tests, places, results, question)
-    notes = [*poses.notes, *([shared.note()] if shared.note() else []), *_odd(description, question)]
+    notes = [
+        *poses.notes,
+        *([shared.note()] if shared.note() else []),
+        *_odd(description, question),
+        *restless(outcome["pose"], question.settings.rest),
+        *short_lines(outcome["path"]),
+    ]
     answer = Accuracy(
         description=description, poses=poses, payload=payload, trial=question.trial, seed=question.seed,
-        settings=question.settings, sources=_sources(description, question), notes=tuple(notes), **outcome,
+        settings=question.settings, sources=_sources(description, question), notes=tuple(notes), pwm=question.pwm,
+        **outcome,
     )  # fmt: skip
     if question.monte_carlo:
         drawn = vary(
@@ -202,7 +222,7 @@ def _computing_time(description: RobotDescription, runs: Sequence[DriveRun]) -> 
     from servotwin.simulation.scenario.parts import Solver
 
     moving = sum(leg.rest + MOVE / (1.0 if leg.absolute else leg.speed) for run in runs for leg in run.legs)
-    return estimate(description, moving, 1.0, Solver()).time
+    return estimate(description, moving, 1.0, Solver(pwm=runs[0].pwm if runs else "switched")).time
 
 
 def _sources(description: RobotDescription, question: Question) -> tuple[str, ...]:
@@ -216,14 +236,40 @@ def _odd(description: RobotDescription, question: Question) -> list[str]:
         notes.append(
             "the robot file has no section error_sources: only encoders, loops and what else it states act"
         )
+    for name in question.off:
+        if name in WITHOUT_SWITCH:
+            notes.append(
+                f"{name}: loops have no switch; set controller.feedforward.velocity and .torque to 100 %"
+            )
     if "drift" in question.tests and "thermal" not in _sources(description, question):
         notes.append("drift: no thermal growth is stated or on, so that only the spread differs with time")
     return notes
 
 
+def restless(results: Sequence[PoseResult], rest: float) -> list[str]:
+    """What is to be said of poses that were measured while the tool moved more than they spread."""
+    moving = [one.unrest for one in results if one.unrest > one.repeatability.max()]
+    if not moving:
+        return []
+    return [
+        f"the tool still moves by up to {UM * max(moving):.3g} um while its pose is measured, more than it repeats: "
+        f"take a rest above {rest:g} s"
+    ]
+
+
+def short_lines(results: Sequence[PathResult]) -> list[str]:
+    """What is to be said of lines on which the commanded speed is not held."""
+    return [
+        f"path at {PERCENT * one.speed:g} %: the command has {one.commanded_speed:.3g} m/s on "
+        f"{PERCENT * one.steady:.0f} % of the middle half only, where AV, RV and FV are taken: the line is short for it"
+        for one in results
+        if one.steady < HELD
+    ]
+
+
 def _poses(description: RobotDescription, model: Robot, question: Question, tell: Show) -> MeasuredPoses:
     if question.poses is not None:
-        names, poses = read_poses(question.poses)
+        names, poses = read_poses(question.poses, model.fkine(model.q_home)[:3, :3])
         return given_poses(model, poses, names)
     cube = find_cube(description, question.cube, lambda words, part: tell(words, 0.0))
     if question.random is not None:
@@ -255,7 +301,8 @@ def _tests(
         tests["compliance"] = ComplianceTest(machine, poses, s, seed)
     if question.budget:
         inner = PoseTest(machine, poses, top, question.budget_cycles, s.rest, seed, 0, settling=False)
-        tests["budget"] = BudgetTest(inner, sources, question.budget)
+        acting = tuple(name for name in sources if name not in WITHOUT_SWITCH)
+        tests["budget"] = BudgetTest(inner, acting, question.budget)
     return tests
 
 

@@ -8,7 +8,7 @@ whoever may talk to a Dask worker may run code in it. The dashboard is off.
 
 from __future__ import annotations
 
-import sys
+import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -17,7 +17,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from servotwin.errors import InputError, ServotwinError
-from servotwin.processes import PACKAGE, START, environment, library_folders, processors
+from servotwin.processes import processors, start_awaited
 
 Task = Mapping[str, Any]
 Function = Callable[[Mapping[str, Any]], Any]
@@ -144,7 +144,7 @@ def _gathered(client: Any, function: Function, tasks: Sequence[Task], show: Prog
     results: list[Any] = [None] * len(tasks)
     show(0.0)
     try:
-        for done, future in enumerate(library.as_completed(futures), 1):
+        for done, future in enumerate(library.as_completed(futures, loop=client.loop), 1):
             results[places[future.key]] = future.result()
             show(done / len(tasks))
     except ServotwinError:
@@ -168,20 +168,7 @@ def _client(workers: Workers, tasks: int) -> Iterator[Any]:
             cluster = stack.enter_context(local_cluster(workers.processes(tasks)))
             client = library.Client(cluster)
         else:
-            security = library.Security()
-            if workers.ca_file is not None:
-                security = library.Security(
-                    tls_ca_file=workers.ca_file, tls_client_cert=workers.certificate,
-                    tls_client_key=workers.key, require_encryption=True,
-                )  # fmt: skip
-            if (
-                workers.cluster.startswith("tls://")
-                and security.get_connection_args("client")["ssl_context"] is None
-            ):
-                raise InputError(
-                    "expected the files of its authority, certificate and key (--tls-ca, --tls-cert, --tls-key)",
-                    field="cluster",
-                )
+            security = _security(workers)
             try:
                 client = library.Client(
                     workers.cluster, security=security, timeout=PATIENCE, set_as_default=False
@@ -193,6 +180,30 @@ def _client(workers: Workers, tasks: int) -> Iterator[Any]:
                     field="cluster",
                 ) from None
         yield stack.enter_context(client)
+
+
+def _security(workers: Workers) -> Any:
+    """TLS towards a cluster: that of the named files, or what Dask's own configuration says."""
+    library = _distributed()
+    address = workers.cluster or ""
+    security = library.Security()
+    if workers.ca_file is not None:
+        security = library.Security(
+            tls_ca_file=workers.ca_file, tls_client_cert=workers.certificate, tls_client_key=workers.key,
+            require_encryption=True,
+        )  # fmt: skip
+    try:
+        context = security.get_connection_args("client")["ssl_context"]
+    except (OSError, ValueError) as error:  # errors of TLS are OSErrors that do not name the file
+        named = ", ".join(filter(None, (workers.ca_file, workers.certificate, workers.key)))
+        why = " ".join(str(error).split())[:120]
+        raise InputError(f"cannot use {named or 'the files of Dask'}: {why}", field="tls") from None
+    if address.startswith("tls://") and context is None:
+        raise InputError(
+            "expected the files of its authority, certificate and key (--tls-ca, --tls-cert, --tls-key)",
+            field="cluster",
+        )
+    return security
 
 
 def local_cluster(count: int) -> Any:
@@ -209,7 +220,6 @@ def local_cluster(count: int) -> Any:
         "CLIENT__KEY": security.tls_client_key,
     }
     variables = {
-        **environment(),
         **{f"DASK_DISTRIBUTED__COMM__TLS__{name}": text for name, text in secrets.items()},
         "DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION": "True",
         "DASK_DISTRIBUTED__WORKER__HTTP__ROUTES": "[]",
@@ -219,7 +229,8 @@ def local_cluster(count: int) -> Any:
         """A worker that starts as all processes of the package do."""
 
         async def _start(self) -> None:
-            self.process = await _started(self.scheduler, self.worker_kwargs, variables)
+            spec = json.dumps({"cls": "distributed.Worker", "opts": {**self.worker_kwargs}})
+            self.process = await start_awaited(WORKER, [self.scheduler, "--spec", spec], variables)
 
     options = {
         "worker_kwargs": {
@@ -237,20 +248,4 @@ def local_cluster(count: int) -> Any:
         },
         security=security,
         silence_logs=40,
-    )  # fmt: skip
-
-
-async def _started(scheduler: str, options: Mapping[str, Any], variables: Mapping[str, str]) -> Any:
-    import asyncio
-    import json
-    import os
-
-    text = START.format(
-        libraries=library_folders(), init=str(PACKAGE / "__init__.py"), package=str(PACKAGE), code=WORKER
-    )
-    spec = json.dumps({"cls": "distributed.Worker", "opts": {**options}})
-    return await asyncio.create_subprocess_exec(
-        sys.executable, "-I", "-c", text, scheduler, "--spec", spec,
-        cwd=os.sep, env=dict(variables), stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL,
-        stderr=asyncio.subprocess.DEVNULL,
     )  # fmt: skip

@@ -12,7 +12,15 @@ import pytest
 
 from servotwin.description.load import read_description
 from servotwin.description.write import yaml_text
-from servotwin.design.accuracy.drive_runs import DriveRun, results_of, run_legs, run_plain, truth_of
+from servotwin.design.accuracy.drive_runs import (
+    DriveRun,
+    Leg,
+    planned,
+    results_of,
+    run_legs,
+    run_plain,
+    truth_of,
+)
 from servotwin.design.accuracy.iso9283 import position_repeatability
 from servotwin.design.accuracy.pose_test import Machine, PoseTest
 from servotwin.design.accuracy.poses import cube_poses
@@ -20,13 +28,14 @@ from servotwin.design.accuracy.tolerances import draw, stacked_draws
 from servotwin.design.accuracy.true_kinematics import TrueKinematics
 from servotwin.design.workspace.inscribed import Cube
 from servotwin.errors import InputError
+from servotwin.motion.limits import limits_of
 from servotwin.robot.complete_model import robot_of
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[4] / "benchmarks"))
 DESCRIPTION = read_description("gsis-scara", {"payload.mass": "4 kg"})
 FIVE = cube_poses(robot_of(DESCRIPTION), Cube(np.array([0.42, 0.0, -0.075]), 0.14))
 POSES = replace(FIVE, names=FIVE.names[:2], poses=FIVE.poses[:2], joints=FIVE.joints[:2])  # quicker
-MACHINE = Machine(yaml_text(DESCRIPTION), trial=1)
+MACHINE = Machine(yaml_text(DESCRIPTION), trial=1, pwm="averaged")  # ten times quicker
 
 
 def test_cycles_of_a_run_differ_and_repeat_with_their_seed() -> None:
@@ -88,3 +97,39 @@ def test_injected_errors_come_back_within_sampling_error() -> None:
 
     case, bounds = campaign.injected(), campaign.limits(30)
     assert campaign.recovered(case, 3, 30, bounds) == (True, True)
+
+
+def test_a_pose_is_measured_before_the_next_move_shows() -> None:
+    """The main controller is a period ahead: what comes after a rest does not change the pose at its end."""
+    machine = replace(MACHINE, off=("torsion", "hysteresis", "transmission_error"))
+    begin = [Leg(0, 1.0, 0.2), Leg(1, 1.0, 0.2)]
+    for seed in (1, 2, 3):
+        onward = run_legs(machine.run(POSES, [*begin, Leg(0, 1.0, 0.2)], start=1, seed=seed))
+        resting = run_legs(machine.run(POSES, [*begin, Leg(1, 1.0, 0.2)], start=1, seed=seed))
+        np.testing.assert_array_equal(onward[1].pose, resting[1].pose)
+
+
+def test_a_pose_is_the_mean_over_the_end_of_its_rest_and_unrest_tells_how_still_it_was() -> None:
+    machine = replace(MACHINE, off=("torsion", "hysteresis", "transmission_error"))
+    leg = run_legs(machine.run(POSES, [Leg(0, 1.0, 0.4, "path")], start=1, seed=1))[0]
+    end = leg.poses[leg.time > leg.time[-1] - 0.0995, :3, 3]
+    np.testing.assert_allclose(leg.pose[:3, 3], end.mean(axis=0), atol=1e-8)
+    assert leg.unrest == pytest.approx(np.linalg.norm(end - leg.pose[:3, 3], axis=1).max(), rel=0.1)
+    hurried = run_legs(machine.run(POSES, [Leg(0, 1.0, 0.05)], start=1, seed=1))[0]
+    assert hurried.unrest > 20.0 * leg.unrest
+
+
+def test_a_motion_has_no_jumps_where_a_line_ends_with_other_joints_than_a_move() -> None:
+    """A line and a joint move to the same pose may end a turn of the wrist apart; what follows goes on from there."""
+    model = robot_of(DESCRIPTION)
+    joints = POSES.joints.copy()
+    joints[1, 3] += 2.0 * np.pi if joints[1, 3] < 0.0 else -2.0 * np.pi
+    line = (tuple(tuple(row) for row in POSES.poses[1].tolist()),)
+    legs = (Leg(1), Leg(0), Leg(1, through=line), Leg(0), Leg(1, 0.2, absolute=True, through=line), Leg(0))
+    run = DriveRun(MACHINE.robot, tuple(map(tuple, joints.tolist())), legs)
+    limits = limits_of(model, DESCRIPTION)
+    motion, _ = planned(
+        run, model, replace(limits, q_min=limits.q_min - 10.0, q_max=limits.q_max + 10.0), 0.016
+    )
+    q = motion.sample(np.arange(0.0, motion.duration, 1e-3))[0]
+    assert np.abs(np.diff(q, axis=0)).max() < 0.1

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from servotwin.description.load import read_description
 from servotwin.design.accuracy.pose_table import parse_poses
-from servotwin.design.accuracy.poses import cube_points, cube_poses, given_poses, random_poses
+from servotwin.design.accuracy.poses import cube_points, cube_poses, find_cube, given_poses, random_poses
 from servotwin.design.workspace.inscribed import Cube
-from servotwin.errors import InputError
+from servotwin.errors import InputError, UnsupportedError
 from servotwin.robot.load import load_robot
 
 CUBE = Cube(np.array([0.4, 0.0, -0.075]), 0.1)
@@ -86,3 +87,24 @@ def test_a_table_that_is_none_is_refused_with_its_place(tmp_path: Path, text: st
         parse_poses(file)
     assert message in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+def test_a_table_without_angles_has_the_orientation_that_is_given(tmp_path: Path) -> None:
+    file = tmp_path / "poses.csv"
+    file.write_text("x_m,y_m,z_m\n0,0,0\n1,0,0\n", encoding="utf-8")
+    R = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    np.testing.assert_array_equal(parse_poses(file, R)[1][:, :3, :3], [R, R])
+    file.write_text("x_m,y_m,z_m,yaw_deg\n0,0,0,0\n1,0,0,0\n", encoding="utf-8")
+    np.testing.assert_array_equal(parse_poses(file, R)[1][:, :3, :3], [np.eye(3)] * 2)
+
+
+def test_a_given_cube_is_taken_where_no_solid_of_the_workspace_is_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Flat:
+        def require_cube(self, *_: object) -> None:
+            raise UnsupportedError("there is no solid to ask for a point in space")
+
+    monkeypatch.setattr("servotwin.design.workspace.workspace.workspace", lambda *_, **__: Flat())
+    found = find_cube(read_description("gsis-scara"), (0.4, 0.0, 0.1, 0.2), lambda words, part: None)
+    assert found.edge == 0.2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from operator import itemgetter
+from pathlib import Path
 
 import pytest
 
@@ -61,3 +62,30 @@ def test_without_dask_there_is_one_process_and_a_note(monkeypatch: pytest.Monkey
 def test_settings_that_cannot_be_are_refused(arguments: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
         Workers(**arguments)  # type: ignore[arg-type]
+
+
+def test_a_cluster_over_tls_gives_what_one_process_gives(tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    pytest.importorskip("cryptography")
+    with module.local_cluster(1) as cluster:
+        security = cluster.security
+        texts = (security.tls_ca_file, security.tls_client_cert, security.tls_client_key)
+        files = [tmp_path / name for name in ("ca.pem", "cert.pem", "key.pem")]
+        for file, text in zip(files, texts, strict=True):
+            file.write_text(text, encoding="utf-8")
+        where = Workers(None, cluster.scheduler_address, *map(str, files))
+        assert carry_out(itemgetter("value"), TASKS, where) == list(range(7))
+        with pytest.raises(InputError, match="--tls-ca"):
+            carry_out(itemgetter("value"), TASKS, Workers(cluster=cluster.scheduler_address))
+
+
+def test_a_cluster_whose_files_are_not_there_is_refused_in_one_line(tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    pytest.importorskip("cryptography")
+    bad = tmp_path / "bad.pem"
+    bad.write_text("no certificate", encoding="utf-8")
+    for files in ([str(tmp_path / "none.pem")] * 3, [str(bad)] * 3):
+        with pytest.raises(InputError) as caught:
+            carry_out(itemgetter("value"), TASKS, Workers(None, "tls://127.0.0.1:1", *files))
+        assert "\n" not in str(caught.value)
+        assert files[0] in str(caught.value)

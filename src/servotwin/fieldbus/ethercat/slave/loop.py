@@ -11,6 +11,7 @@ import numpy as np
 
 from servotwin.compiled.jit import callback, helper, part
 from servotwin.compiled.native_calls import records_at, table_at
+from servotwin.fieldbus.ethercat.slave.memory import put_number
 from servotwin.fieldbus.ethercat.slave.passing import pass_frame
 from servotwin.fieldbus.ethercat.slave.process_data import after_frame, keep_pace, watch_process_data
 from servotwin.fieldbus.ethercat.slave.records import FRAME_ROOM, SEGMENT, SLAVE, ClockKind, Ended
@@ -32,25 +33,28 @@ from servotwin.realtime.libc import (
 
 ON_THE_WIRE = 10_000  # ns that a frame without outputs takes in lock-step
 LOOK = 5_000_000  # ns between two looks at the watchdogs
-RECORD_HEAD = 16  # bytes: instant, length
+PACKET_HEAD = 16  # bytes of a packet of a pcap file before the frame
 BYTE = np.dtype(np.uint8)
-LONG = np.dtype(np.int64)
 
 
 @helper
 def _record(segment: Any, length: int) -> None:
-    """Keep a copy of the frame for Python to write; what has no room is left out, and counted by Python as missing."""
-    room = RECORD_HEAD + ((length + 7) & ~7)
-    if segment.record_size == 0 or segment.record_used + room > segment.record_size:
+    """Keep the frame as a packet of a pcap file for Python to write; what has no room is counted."""
+    if segment.record_size == 0:
         return
-    at = segment.record_at + segment.record_used
-    head = table_at(at, (2,), LONG)
-    head[0], head[1] = segment.now, length
-    copy = table_at(at + RECORD_HEAD, (length,), BYTE)
+    if segment.record_used + PACKET_HEAD + length > segment.record_size:
+        segment.unrecorded += 1
+        return
+    room = table_at(segment.record_at + segment.record_used, (PACKET_HEAD + length,), BYTE)
+    instant = segment.now + segment.record_epoch
+    put_number(room, 0, 4, instant // SECOND)
+    put_number(room, 4, 4, instant % SECOND)
+    put_number(room, 8, 4, length)
+    put_number(room, 12, 4, length)
     for k in range(length):
-        copy[k] = segment.frame[k]
-    segment.record_used += room
-    if 2 * segment.record_used > segment.record_size:
+        room[PACKET_HEAD + k] = segment.frame[k]
+    segment.record_used += PACKET_HEAD + length
+    if 4 * segment.record_used > segment.record_size:
         segment.attention = 1
 
 

@@ -105,6 +105,8 @@ SEGMENT: np.dtype[Any] = np.dtype(
         ("record_size", np.int64),  # bytes of ``record``; 0: nothing is recorded
         ("record_used", np.int64),
         ("record_at", np.int64),
+        ("record_epoch", np.int64),  # ns from the clock of the segment to that of the day
+        ("unrecorded", np.int64),
         ("frame", np.uint8, (FRAME_ROOM,)),
         ("exchange", np.uint8, (FRAME_ROOM,)),  # data of a datagram that is read and written at once
         ("writable", np.uint8, (REGISTERS,)),  # 1: a register that a master may write

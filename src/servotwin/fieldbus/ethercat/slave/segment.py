@@ -13,7 +13,7 @@ import numpy as np
 from servotwin.errors import ServotwinError
 from servotwin.fieldbus.ethercat import registers as reg
 from servotwin.fieldbus.ethercat.slave.device import Device
-from servotwin.fieldbus.ethercat.slave.loop import RECORD_HEAD, idle_segment, process_frame, serve_segment
+from servotwin.fieldbus.ethercat.slave.loop import idle_segment, process_frame, serve_segment
 from servotwin.fieldbus.ethercat.slave.records import (
     FRAME_ROOM,
     MOST_SLAVES,
@@ -89,7 +89,6 @@ class Segment:
     drifts: Sequence[float] = ()
     aliases: Sequence[int] = ()
     identity: Identity = field(default_factory=Identity)
-    recorded: Callable[[int, bytes], None] | None = None  # instant and bytes of every frame, in and out
 
     def __post_init__(self) -> None:
         count = len(self.application.axes)
@@ -97,7 +96,8 @@ class Segment:
             raise ServotwinError(f"a segment of {count} slaves; 1 to {MOST_SLAVES} are possible")
         self.slaves = np.zeros(count, SLAVE)
         self.record = np.zeros(1, SEGMENT)
-        self.kept = np.zeros(RECORD_ROOM if self.recorded else 8, np.uint8)
+        self.kept = np.zeros(0, np.uint8)
+        self.recorded: Callable[[bytes], object] | None = None
         self.devices = [self._device(k, count) for k in range(count)]
         self._set_up(count)
         types = (ctypes.c_int64, ctypes.c_int64)
@@ -126,12 +126,16 @@ class Segment:
         record["cycle_at"] = self.application.cycle_at
         context = self.application.context
         record["context_at"] = 0 if context is None else context.ctypes.data
-        record["record_size"] = len(self.kept) if self.recorded else 0
-        record["record_at"] = self.kept.ctypes.data
         start = time.monotonic_ns() if self.clock is ClockKind.WALL else 0
         record["now"] = record["cycled"] = start
         self.slaves["base"] = start
         record["fd"] = -1
+
+    def start_recording(self, recorded: Callable[[bytes], object]) -> None:
+        """Have every frame given to a function as packets of a pcap file: as it came, and as it left."""
+        self.recorded, self.kept = recorded, np.zeros(RECORD_ROOM, np.uint8)
+        self.record["record_at"], self.record["record_size"] = self.kept.ctypes.data, RECORD_ROOM
+        self.record["record_epoch"] = time.time_ns() - self.now
 
     @property
     def now(self) -> int:
@@ -165,8 +169,7 @@ class Segment:
                 device.attend(now)
         if self.application.after is not None:
             self.application.after(self)
-        if self.recorded is not None:
-            self._write_recorded()
+        self._write_recorded()
 
     def serve(self, fd: int, seconds: float) -> Ended:
         """Serve frames of a raw socket for a while; returns earlier if the interface is gone or the end is asked."""
@@ -181,10 +184,7 @@ class Segment:
                 return Ended.TIME
 
     def _write_recorded(self) -> None:
-        used, at = int(self.record["record_used"][0]), 0
-        while at < used:
-            instant, length = self.kept[at : at + RECORD_HEAD].view(np.int64)
-            data = self.kept[at + RECORD_HEAD : at + RECORD_HEAD + length].tobytes()
-            self.recorded(int(instant), data)  # type: ignore[misc]
-            at += RECORD_HEAD + ((int(length) + 7) & ~7)
-        self.record["record_used"] = 0
+        used = int(self.record["record_used"][0])
+        if used and self.recorded is not None:
+            self.recorded(self.kept[:used].tobytes())
+            self.record["record_used"] = 0

@@ -18,9 +18,9 @@ POSITION, VELOCITY, TORQUE = int(PortMode.POSITION), int(PortMode.VELOCITY), int
 
 @helper
 def units_per_radian(objects: Any) -> float:
-    """User units of a radian of the motor shaft, after 6091 and 6092 (eq:bus-units).
+    """User units of a radian of the motor shaft, after 6091 and 6092.
 
-    position = turns of the motor / gear ratio x feed constant
+    Position = turns of the motor / gear ratio x feed constant.
     """
     gear = objects.gear_motor_turns / objects.gear_shaft_turns
     return objects.feed / objects.feed_turns / gear / TURN  # type: ignore[no-any-return]

@@ -1,8 +1,9 @@
 """Distributed clocks of a slave: its own quartz with drift, times of frames, the loop that follows a reference.
 
 A slave's local clock runs at 1 + drift of the true time. System time is local time plus the offset that the master
-wrote. Every system time of the reference clock that comes by is compared with it (eq:dc-difference), and a PI loop
-changes the clock's rate (eq:dc-loop): what the integrator has learned is the drift between the two quartzes.
+wrote. Every system time of the reference clock that comes by is compared with it: the clock is moved by a small step at
+once, and what an integrator learns is the drift between the two quartzes. A difference that is far outside what drift
+can do, as when a master clears the register, moves the clock by one small step and teaches nothing.
 """
 
 from __future__ import annotations
@@ -23,10 +24,12 @@ from servotwin.fieldbus.ethercat.registers import (
 )
 from servotwin.fieldbus.ethercat.slave.memory import get_long, get_word, put_number
 
-FOLLOW = 20.0  # 1/s: proportional gain of the clock loop
-LEARN = 100.0  # 1/s2: FOLLOW^2/4, two equal poles at -10 1/s
+FOLLOW = 100.0  # 1/s: proportional gain of the clock loop
+LEARN = 2500.0  # 1/s2: FOLLOW^2/4, two equal poles at -50 1/s
+LARGEST_SHARE = 0.5  # of a difference that one step takes away
 FASTEST = 1e-3  # the clock is never made faster or slower than by this share
-LONGEST_GAP = 0.01  # s between two comparisons that the integrator counts
+LONGEST_GAP = 0.01  # s between two comparisons that count
+LOCKED = 1e-5  # s: differences up to this teach the integrator
 SPEED_UNIT = 1e-7  # of the register of the learned drift, as a share of the rate
 
 
@@ -63,20 +66,23 @@ def latch_receive_times(segment: Any, slave: Any, position: int, now: int) -> No
 
 @part
 def compare_system_time(slave: Any, now: int, reference: int, size: int) -> None:
-    """Follow the reference clock: ``reference`` is its system time when the frame passed it.
+    """Follow the reference clock, whose system time was ``reference`` when the frame passed it.
 
-    d = t_sys - (t_ref + t_delay) (eq:dc-difference); rate = drift + c - FOLLOW d, c' = -LEARN d (eq:dc-loop).
+    d = t_sys - (t_ref + t_delay); with the time T since the last comparison the clock steps by -FOLLOW T d, and its
+    learned rate changes by -LEARN T d.
     """
     delay = get_word(slave.memory, SYSTEM_TIME_DELAY)
-    difference = system_time(slave, now) - (reference + delay)  # eq:dc-difference
+    difference = system_time(slave, now) - (reference + delay)
     if size < 8:  # the low 32 bits alone, with the sign of the shorter way round
         difference = ((difference + 0x80000000) & 0xFFFFFFFF) - 0x80000000
-    seconds = difference * 1e-9
+    d = difference * 1e-9
     gap = min(max((now - slave.compared) * 1e-9, 0.0), LONGEST_GAP)
     slave.compared = now
-    slave.correction = min(max(slave.correction - LEARN * seconds * gap, -FASTEST), FASTEST)
-    change = min(max(slave.correction - FOLLOW * seconds, -FASTEST), FASTEST)  # eq:dc-loop
-    set_rate(slave, now, slave.drift + change)
+    if abs(d) <= LOCKED:
+        slave.correction = min(max(slave.correction - LEARN * gap * d, -FASTEST), FASTEST)
+    set_rate(slave, now, slave.drift + slave.correction)
+    step = min(FOLLOW * gap, LARGEST_SHARE) * d
+    slave.local_base -= int(min(max(step, -FASTEST * gap), FASTEST * gap) * 1e9)
     size_of = min(abs(difference), 0x7FFFFFFF)
     put_number(slave.memory, SYSTEM_TIME_DIFFERENCE, 4, size_of | (0x80000000 if difference < 0 else 0))
     put_number(slave.memory, SPEED_COUNTER_DIFFERENCE, 2, int(slave.correction / SPEED_UNIT))

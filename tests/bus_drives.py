@@ -1,6 +1,6 @@
 """A process of drives in a network of its own, with ideal axes; it runs a master beside them and says what it saw.
 
-    python bus_drives.py '{"axes": [1, 1, 1, 1], "pcap": "x.pcap"}' MASTER ARGUMENT...
+python bus_drives.py '{"axes": [1, 1, 1, 1], "pcap": "x.pcap"}' MASTER ARGUMENT...
 """
 
 from __future__ import annotations

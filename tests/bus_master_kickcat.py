@@ -12,6 +12,7 @@ from datetime import timedelta
 from typing import Any
 
 import kickcat
+
 from bus_master_pysoem import CSP, INPUT, OUTPUT, enable_word
 
 DEVICE_NAME = 0x1008

@@ -26,9 +26,14 @@ def check_interface(name: str) -> None:
         socket.if_nametoindex(name)
     except (OSError, ValueError):
         known = ", ".join(n for _, n in socket.if_nameindex()) or "none"
-        raise InputError(f"there is no network interface '{name}'; there are: {known}", field="interface") from None
+        raise InputError(
+            f"there is no network interface '{name}'; there are: {known}", field="interface"
+        ) from None
     if name == "lo":
-        raise InputError("the loopback interface is for everything; name one that carries EtherCAT alone", field="interface")
+        raise InputError(
+            "the loopback interface is for everything; name one that carries EtherCAT alone",
+            field="interface",
+        )
     address = _address(name)
     if address is not None:
         raise InputError(
@@ -36,7 +41,10 @@ def check_interface(name: str) -> None:
             field="interface",
         )
     if _has_default_route(name):
-        raise InputError(f"the default route goes through '{name}'; EtherCAT wants an interface of its own", field="interface")
+        raise InputError(
+            f"the default route goes through '{name}'; EtherCAT wants an interface of its own",
+            field="interface",
+        )
 
 
 def _address(name: str) -> str | None:

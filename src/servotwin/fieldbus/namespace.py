@@ -27,7 +27,9 @@ def enter_namespace() -> None:
     flags = NEW_NET | (0 if user == 0 else NEW_USER)
     if library.unshare(flags) != 0:
         reason = os.strerror(ctypes.get_errno())
-        raise UnsupportedError(f"a network namespace cannot be made here: {reason}; name an interface instead")
+        raise UnsupportedError(
+            f"a network namespace cannot be made here: {reason}; name an interface instead"
+        )
     if user != 0:
         Path("/proc/self/setgroups").write_text("deny", encoding="ascii")
         Path("/proc/self/uid_map").write_text(f"0 {user} 1", encoding="ascii")

@@ -110,12 +110,16 @@ def _sync_managers(objects: Dictionary) -> bytes:
         (OUTPUTS, process_data_size(objects, RX_ASSIGN), OUTPUTS_CONTROL, 3),
         (INPUTS, process_data_size(objects, TX_ASSIGN), INPUTS_CONTROL, 4),
     )
-    return b"".join(struct.pack("<HHBBBB", start, size, control, 0, 1, use) for start, size, control, use in lines)
+    return b"".join(
+        struct.pack("<HHBBBB", start, size, control, 0, 1, use) for start, size, control, use in lines
+    )
 
 
 def _pdo(objects: Dictionary, strings: _Strings, pdo: int, manager: int) -> bytes:
     entries = pdo_entries(objects, pdo)
-    parts = [struct.pack("<HBBBBH", pdo, len(entries), manager, 0, strings.number(objects.lines[pdo].name), 0)]
+    parts = [
+        struct.pack("<HBBBBH", pdo, len(entries), manager, 0, strings.number(objects.lines[pdo].name), 0)
+    ]
     for entry in entries:
         kind = named = 0
         if entry.index:
@@ -134,7 +138,8 @@ def _clock(strings: _Strings) -> bytes:
 
 def read_categories(data: bytes) -> list[tuple[int, bytes]]:
     """Kinds and contents of the categories of an SII."""
-    found, at = [], CATEGORIES
+    found: list[tuple[int, bytes]] = []
+    at = CATEGORIES
     while at + 4 <= len(data) <= MEMORY_SIZE:
         kind, words = struct.unpack_from("<HH", data, at)
         if kind == Category.END:

@@ -79,7 +79,9 @@ class Drives:
         return (self.drives["faults"] != self._announced) | (codes != self._errors)
 
 
-def ideal_plant(drives: Drives, inertia: float = 1e-4, damping: float = 1e-4, bus_voltage: float = 320.0) -> Plant:
+def ideal_plant(
+    drives: Drives, inertia: float = 1e-4, damping: float = 1e-4, bus_voltage: float = 320.0
+) -> Plant:
     """Axes that do at once what they are told."""
     context = np.zeros(1, IDEAL_AXES)
     context["drives_at"], context["count"] = drives.drives.ctypes.data, len(drives.drives)

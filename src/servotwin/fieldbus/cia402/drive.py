@@ -64,7 +64,9 @@ def raise_fault(drive: Any, objects: Any, code: int) -> None:
     drive.faults += 1
     drive.state = State.FAULT_REACTION
     # without power, or by option 0, there is no ramp
-    drive.leaving = State.FAULT if moving and objects.fault_option > 0 and drive.feedback.fault == 0 else NO_RAMP
+    drive.leaving = (
+        State.FAULT if moving and objects.fault_option > 0 and drive.feedback.fault == 0 else NO_RAMP
+    )
 
 
 @part
@@ -101,9 +103,8 @@ def _obey(drive: Any, objects: Any, command: int) -> None:
         if state == State.ENABLED and drive.leaving != NO_RAMP and command == Command.ENABLE:
             drive.leaving = NO_RAMP  # enabled again while it slowed down
         return
-    ramped = (
-        (state == State.ENABLED and following == State.READY and objects.shutdown_option == 1)
-        or (state == State.ENABLED and following == State.SWITCHED_ON and objects.disable_option == 1)
+    ramped = (state == State.ENABLED and following == State.READY and objects.shutdown_option == 1) or (
+        state == State.ENABLED and following == State.SWITCHED_ON and objects.disable_option == 1
     )
     if ramped:
         drive.leaving = following
@@ -225,7 +226,10 @@ def _is_reached(drive: Any, objects: Any, span: int) -> bool:
     if drive.leaving != NO_RAMP:
         return drive.velocity == 0.0  # type: ignore[no-any-return]
     if drive.mode == Mode.PP:
-        near = abs(drive.target - drive.position) < 0.5 and abs(objects.following_error) <= objects.position_window
+        near = (
+            abs(drive.target - drive.position) < 0.5
+            and abs(objects.following_error) <= objects.position_window
+        )
         drive.reached_since = drive.reached_since + span if near else 0
         return drive.reached_since >= objects.position_window_time * MILLISECOND and near  # type: ignore[no-any-return]
     if drive.mode == Mode.PV:
@@ -233,6 +237,12 @@ def _is_reached(drive: Any, objects: Any, span: int) -> bool:
     if drive.mode == Mode.TQ:
         return drive.torque == float(objects.target_torque)  # type: ignore[no-any-return]
     return drive.mode != Mode.HM or drive.homed != 0  # type: ignore[no-any-return]
+
+
+@helper
+def _within(value: float, low: float, high: float) -> int:
+    """The nearest whole number that an object can hold."""
+    return round(min(max(value, low), high))
 
 
 @part
@@ -244,13 +254,13 @@ def report_drive(drive: Any, objects: Any, operational: bool, span: int) -> None
     objects.position_actual = wrapped(actual)
     objects.position_demand = wrapped(drive.position)
     error = drive.position - actual if drive.command.mode == POSITION else 0.0
-    objects.following_error = int(round(min(max(error, -2147483647.0), 2147483647.0)))
+    objects.following_error = _within(error, -2147483647.0, 2147483647.0)
     objects.velocity_actual = wrapped(feedback.velocity * scale)
     rated, current = objects.rated_torque * 1e-6, objects.rated_current * 1e-6
-    objects.torque_actual = int(round(min(max(feedback.torque / rated, -32767.0), 32767.0)))
-    objects.torque_demand = int(round(min(max(drive.command.torque / rated, -32767.0), 32767.0)))
-    objects.current_actual = int(round(min(max(feedback.current / current, -32767.0), 32767.0)))
-    objects.bus_voltage = int(round(min(max(feedback.bus_voltage * 1e3, 0.0), 4294967295.0)))
+    objects.torque_actual = _within(feedback.torque / rated, -32767.0, 32767.0)
+    objects.torque_demand = _within(drive.command.torque / rated, -32767.0, 32767.0)
+    objects.current_actual = _within(feedback.current / current, -32767.0, 32767.0)
+    objects.bus_voltage = _within(feedback.bus_voltage * 1e3, 0.0, 4294967295.0)
     objects.digital_inputs = feedback.digital_inputs & 0xFFFFFFFF
     word = STATUS_BITS[drive.state]
     word |= VOLTAGE_ENABLED if drive.state >= State.READY and drive.state != State.FAULT else 0
@@ -261,7 +271,9 @@ def report_drive(drive: Any, objects: Any, operational: bool, span: int) -> None
     if enabled:
         if drive.mode in (Mode.CSP, Mode.CSV, Mode.CST):
             word |= FOLLOWS if drive.leaving == NO_RAMP else 0
-        elif (drive.mode == Mode.PP and drive.setpoint_taken != 0) or (drive.mode == Mode.HM and drive.homed != 0):
+        elif (drive.mode == Mode.PP and drive.setpoint_taken != 0) or (
+            drive.mode == Mode.HM and drive.homed != 0
+        ):
             word |= FOLLOWS
         elif drive.mode == Mode.PV:
             word |= FOLLOWS if abs(float(objects.velocity_actual)) <= objects.velocity_window else 0

@@ -46,7 +46,9 @@ def ideal_axes(context_at: int, index: int, span: int) -> int:
             torque = torque if command.mode == PortMode.TORQUE else 0.0
             feedback.velocity += (torque - context.damping * before) / context.inertia * dt
             feedback.position += 0.5 * (before + feedback.velocity) * dt
-        feedback.torque = context.inertia * (feedback.velocity - before) / dt + context.damping * feedback.velocity
+        feedback.torque = (
+            context.inertia * (feedback.velocity - before) / dt + context.damping * feedback.velocity
+        )
         feedback.bus_voltage = context.bus_voltage
         feedback.fault = context.fault[i]
     return 0

@@ -29,7 +29,7 @@ def units_per_radian(objects: Any) -> float:
 @helper
 def wrapped(value: float) -> int:
     """A whole number of 32 bits with sign; positions count on over its ends."""
-    whole = int(round(value))
+    whole = round(value)
     return ((whole + 0x80000000) & 0xFFFFFFFF) - 0x80000000
 
 
@@ -110,7 +110,10 @@ def _torque(drive: Any, objects: Any, control: int, dt: float, cyclic: bool) -> 
         goal = 0.0 if control & HALT != 0 else float(objects.target_torque)
         drive.torque = toward(drive.torque, goal, float(objects.torque_slope) * dt)
     most = float(objects.max_torque)
-    high, low = min(most, float(objects.torque_limit_positive)), min(most, float(objects.torque_limit_negative))
+    high, low = (
+        min(most, float(objects.torque_limit_positive)),
+        min(most, float(objects.torque_limit_negative)),
+    )
     drive.torque = _cut(drive, drive.torque, -low, high)
 
 
@@ -141,7 +144,9 @@ def run_mode(drive: Any, objects: Any, control: int, actual: float, dt: float) -
         _profile_position(drive, objects, control, dt)
     elif mode == Mode.CSV:
         top = _top_speed(objects)
-        drive.velocity = _cut(drive, float(objects.target_velocity) + float(objects.velocity_offset), -top, top)
+        drive.velocity = _cut(
+            drive, float(objects.target_velocity) + float(objects.velocity_offset), -top, top
+        )
         drive.position = actual
         return VELOCITY
     elif mode == Mode.PV:

@@ -72,7 +72,8 @@ def decode_message(data: bytes) -> Message:
     length, address, _, kind = HEADER.unpack_from(data)
     if HEADER.size + length > len(data):
         raise MailboxError(
-            MailboxFault.INVALID_SIZE, f"a message of {length} bytes in a mailbox of {len(data) - HEADER.size}"
+            MailboxFault.INVALID_SIZE,
+            f"a message of {length} bytes in a mailbox of {len(data) - HEADER.size}",
         )
     body = bytes(data[HEADER.size : HEADER.size + length])
     return Message(kind & 0x0F, body, (kind >> 4) & 0x07, address)

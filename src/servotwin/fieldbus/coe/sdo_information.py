@@ -46,9 +46,7 @@ def _fragments(kind: int, data: bytes, room: int) -> list[bytes]:
     size = room - HEAD.size
     parts = [data[at : at + size] for at in range(0, max(len(data), 1), size)]
     last = len(parts) - 1
-    return [
-        HEAD.pack(kind | (MORE if k < last else 0), 0, last - k) + part for k, part in enumerate(parts)
-    ]
+    return [HEAD.pack(kind | (MORE if k < last else 0), 0, last - k) + part for k, part in enumerate(parts)]
 
 
 def listed(objects: Dictionary, kind: int) -> list[int]:
@@ -59,7 +57,9 @@ def listed(objects: Dictionary, kind: int) -> list[int]:
     if kind in (2, 3):
         wanted = (Pdo.RX, Pdo.BOTH) if kind == 2 else (Pdo.TX, Pdo.BOTH)
         return [line.index for line in lines if any(e.pdo in wanted for e in line.entries)]
-    return [line.index for line in lines if any(e.access is Access.RW and not e.pdo.value for e in line.entries)]
+    return [
+        line.index for line in lines if any(e.access is Access.RW and not e.pdo.value for e in line.entries)
+    ]
 
 
 def _list(objects: Dictionary, rest: bytes) -> bytes:

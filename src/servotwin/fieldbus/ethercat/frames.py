@@ -99,7 +99,9 @@ def encode_datagrams(datagrams: tuple[Datagram, ...]) -> bytes:
     parts = []
     for at, datagram in enumerate(datagrams):
         if len(datagram.data) > MOST_DATA:
-            raise FrameError(f"a datagram of {len(datagram.data)} bytes; at most {MOST_DATA} fit into a frame")
+            raise FrameError(
+                f"a datagram of {len(datagram.data)} bytes; at most {MOST_DATA} fit into a frame"
+            )
         flags = len(datagram.data) | (CIRCULATED if datagram.circulated else 0)
         flags |= MORE if at < len(datagrams) - 1 else 0
         try:
@@ -111,7 +113,9 @@ def encode_datagrams(datagrams: tuple[Datagram, ...]) -> bytes:
             raise FrameError(f"datagram {at}: a number does not fit into its field") from error
     body = b"".join(parts)
     if ETHERNET_HEADER + FRAME_HEADER + len(body) > LONGEST_FRAME:
-        raise FrameError(f"{len(body)} bytes of datagrams; a frame holds {LONGEST_FRAME - ETHERNET_HEADER - 2}")
+        raise FrameError(
+            f"{len(body)} bytes of datagrams; a frame holds {LONGEST_FRAME - ETHERNET_HEADER - 2}"
+        )
     return _HALF.pack(len(body) | (COMMANDS_TYPE << 12)) + body
 
 
@@ -132,7 +136,9 @@ def decode_datagrams(payload: bytes) -> tuple[Datagram, ...]:
         raise FrameError(f"frame type {header >> 12}; 1, datagrams, is accepted")
     end = FRAME_HEADER + (header & LENGTH_MASK)
     if end > len(payload):
-        raise FrameError(f"the header says {end - FRAME_HEADER} bytes, the frame has {len(payload) - FRAME_HEADER}")
+        raise FrameError(
+            f"the header says {end - FRAME_HEADER} bytes, the frame has {len(payload) - FRAME_HEADER}"
+        )
     found: list[Datagram] = []
     at, more = FRAME_HEADER, True
     while more:

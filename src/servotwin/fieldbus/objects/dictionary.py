@@ -33,7 +33,9 @@ class Dictionary:
         lines = list(communication_table(identity, len(axes)))
         for n in range(len(axes)):
             lines += [line.moved(n * AXIS_STEP) for line in AXIS_TABLE]
-        self.lines: dict[int, ObjectLine] = {line.index: line for line in sorted(lines, key=lambda o: o.index)}
+        self.lines: dict[int, ObjectLine] = {
+            line.index: line for line in sorted(lines, key=lambda o: o.index)
+        }
         self.memory = axes.view(np.uint8).reshape(-1)
         self.values: dict[tuple[int, int], bytes] = {}
         self.checks: dict[int, Check] = {}
@@ -69,7 +71,7 @@ class Dictionary:
         if not entry.field:
             return self.values[index, subindex]
         at = self.offset(line.index, entry)
-        return self.memory[at : at + entry.bits // 8].tobytes()
+        return bytes(self.memory[at : at + entry.bits // 8])
 
     def read_number(self, index: int, subindex: int) -> int:
         """The value of an entry that is a number."""

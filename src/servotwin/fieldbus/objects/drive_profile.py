@@ -63,9 +63,15 @@ AXIS_TABLE: tuple[ObjectLine, ...] = (
     var(0x607F, "Max profile velocity", U32, RW, 100 * COUNTS, NO, PU_S, field="max_profile_velocity"),
     var(0x6080, "Max motor speed", U32, RW, 6000, NO, "rpm", field="max_motor_speed"),
     var(0x6081, "Profile velocity", U32, RW, 10 * COUNTS, RX, PU_S, field="profile_velocity"),
-    var(0x6083, "Profile acceleration", U32, RW, 100 * COUNTS, RX, PU_S2, low=1, field="profile_acceleration"),
-    var(0x6084, "Profile deceleration", U32, RW, 100 * COUNTS, RX, PU_S2, low=1, field="profile_deceleration"),
-    var(0x6085, "Quick stop deceleration", U32, RW, 1000 * COUNTS, NO, PU_S2, low=1, field="stop_deceleration"),
+    var(
+        0x6083, "Profile acceleration", U32, RW, 100 * COUNTS, RX, PU_S2, low=1, field="profile_acceleration"
+    ),
+    var(
+        0x6084, "Profile deceleration", U32, RW, 100 * COUNTS, RX, PU_S2, low=1, field="profile_deceleration"
+    ),
+    var(
+        0x6085, "Quick stop deceleration", U32, RW, 1000 * COUNTS, NO, PU_S2, low=1, field="stop_deceleration"
+    ),
     var(0x6087, "Torque slope", U32, RW, 100_000, RX, f"{TORQUE}/s", low=1, field="torque_slope"),
     group(
         0x608F,

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from servotwin.fieldbus.coe.abort import AbortCode, SdoAbortError
 from servotwin.fieldbus.objects.communication import (
     MOST_AXES,
-    PDO_STEP,
     RX_ASSIGN,
     RX_PDO,
     TX_ASSIGN,
     TX_PDO,
 )
 from servotwin.fieldbus.objects.dictionary import Dictionary
-from servotwin.fieldbus.objects.tables import Entry, Pdo
+from servotwin.fieldbus.objects.tables import PDO_STEP, Entry, Pdo
 
 ALLOWED = {RX_ASSIGN: (Pdo.RX, Pdo.BOTH), TX_ASSIGN: (Pdo.TX, Pdo.BOTH)}
 

@@ -7,6 +7,7 @@ from typing import Any
 from servotwin.compiled.jit import helper, part
 from servotwin.fieldbus.ethercat.registers import (
     AL_CONTROL,
+    AL_STATUS,
     EEPROM_ADDRESS,
     EEPROM_CONTROL,
     EEPROM_DATA,
@@ -39,7 +40,6 @@ from servotwin.fieldbus.ethercat.registers import (
     TWO_ADDRESS_BYTES,
     WATCHDOG_STATUS,
     WRITE_ENABLE,
-    AL_STATUS,
 )
 from servotwin.fieldbus.ethercat.slave.clocks import compare_system_time, latch_receive_times, system_time
 from servotwin.fieldbus.ethercat.slave.memory import get_half, get_long, get_word, put_number, touches
@@ -82,7 +82,10 @@ def _keep_sync_managers(slave: Any, address: int, length: int) -> None:
     """A SyncManager that is switched off forgets what was in its buffer."""
     for m in range(SYNC_MANAGERS):
         at = SYNC_MANAGER + m * SYNC_MANAGER_SIZE
-        if touches(address, length, at, SYNC_MANAGER_SIZE) and slave.memory[at + SM_ACTIVATE] & SM_ENABLED == 0:
+        if (
+            touches(address, length, at, SYNC_MANAGER_SIZE)
+            and slave.memory[at + SM_ACTIVATE] & SM_ENABLED == 0
+        ):
             slave.memory[at + SM_STATUS] &= 0xFF ^ SM_FULL
             slave.memory[at + SM_PDI] &= 0xFF ^ SM_REPEAT
             slave.open[m] = 0

@@ -140,7 +140,9 @@ class Device:
             for mapped in process_data(self.objects, assign):
                 if mapped.index:
                     _, entry = self.objects.find(mapped.index, mapped.subindex)
-                    copies.append((mapped.bit // 8, self.objects.offset(mapped.index, entry), mapped.bits // 8))
+                    copies.append(
+                        (mapped.bit // 8, self.objects.offset(mapped.index, entry), mapped.bits // 8)
+                    )
             self.record[f"{name}_copies"][0, : len(copies)] = copies[:MOST_COPIES]
             self.record[f"{name}_count"] = len(copies)
 

@@ -30,7 +30,9 @@ def _copy_bits(slave: Any, unit: int, logical: int, length: int, data: Any, at: 
     """Bits of an FMMU that does not begin and end with whole bytes; process memory only for writes."""
     memory = slave.memory
     first = 8 * get_word(memory, unit) + memory[unit + FMMU_FIRST_BIT]
-    last = 8 * (get_word(memory, unit) + get_half(memory, unit + FMMU_LENGTH) - 1) + memory[unit + FMMU_LAST_BIT]
+    last = (
+        8 * (get_word(memory, unit) + get_half(memory, unit + FMMU_LENGTH) - 1) + memory[unit + FMMU_LAST_BIT]
+    )
     target = 8 * get_half(memory, unit + FMMU_PHYSICAL) + memory[unit + FMMU_PHYSICAL_BIT]
     done = 0
     for bit in range(max(first, 8 * logical), min(last + 1, 8 * (logical + length))):

@@ -111,7 +111,7 @@ def _wait(segment: Any, until: int, now: int) -> bool:
     segment.poll[0] = segment.fd | (READABLE << 32)
     timespec[0].seconds, timespec[0].nanoseconds = left // SECOND, left % SECOND
     ppoll(segment.poll.ctypes.data, 1, timespec.ctypes.data, 0)
-    return (segment.poll[0] >> 48) & (HUNG_UP | INVALID | ERROR) == 0
+    return (segment.poll[0] >> 48) & (HUNG_UP | INVALID | ERROR) == 0  # type: ignore[no-any-return]
 
 
 @callback("int64", "int64", result="int64")

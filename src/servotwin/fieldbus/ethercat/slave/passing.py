@@ -101,9 +101,15 @@ def _logical(segment: Any, slave: Any, position: int, now: int, frame: Any, at: 
     length = get_half(frame, at + 6) & LENGTH_MASK
     logical, data = get_word(frame, at + 2), at + DATAGRAM_HEADER
     counter = 0
-    if command != 10 and map_logical(segment, slave, position, now, logical, length, frame, data, FMMU_WRITES) != 0:
+    if (
+        command != 10
+        and map_logical(segment, slave, position, now, logical, length, frame, data, FMMU_WRITES) != 0
+    ):
         counter += 2 if command == 12 else 1
-    if command != 11 and map_logical(segment, slave, position, now, logical, length, frame, data, FMMU_READS) != 0:
+    if (
+        command != 11
+        and map_logical(segment, slave, position, now, logical, length, frame, data, FMMU_READS) != 0
+    ):
         counter += 1
     return counter
 

@@ -55,7 +55,11 @@ SLAVE: np.dtype[Any] = np.dtype(
         ("latest", np.uint8, (MOST_PROCESS_DATA + 2,)),  # the last outputs that were written whole
         ("eeprom", np.uint8, (EEPROM_SIZE,)),
         ("eeprom_size", np.int64),
-        ("open", np.int64, (SYNC_MANAGERS,)),  # 1: the first byte of the buffer was accessed, the last not yet
+        (
+            "open",
+            np.int64,
+            (SYNC_MANAGERS,),
+        ),  # 1: the first byte of the buffer was accessed, the last not yet
         ("events", np.int64),
         ("awaits_outputs", np.int64),
         ("fresh_outputs", np.int64),  # 1: outputs have come since they were last copied

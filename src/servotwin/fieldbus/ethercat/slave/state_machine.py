@@ -165,7 +165,9 @@ class StateMachine:
                     return refused
                 continue
             buffered = control & 3 == 0 and bool(control & SM_WRITTEN_BY_MASTER) is written
-            if not (enabled and buffered and length == size and PROCESS_MEMORY <= start <= MEMORY_SIZE - size):
+            if not (
+                enabled and buffered and length == size and PROCESS_MEMORY <= start <= MEMORY_SIZE - size
+            ):
                 return refused
         return self._fmmu_code() or self._clock_code()
 
@@ -202,5 +204,3 @@ class StateMachine:
         if not code and synced and not self.device.get(SYNC_ACTIVATION, 1) & 2:
             return AlCode.NO_SYNC
         return code
-
-

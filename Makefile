@@ -18,7 +18,7 @@ help:  ## list the targets
 demo: $(VENV)/.ready-core  ## simulate the GSIS SCARA with drives and controllers, write out/demo
 	$(BIN)/servotwin demo --out out/demo
 
-test: $(VENV)/.ready-test $(VENV)/.ready-octave  ## run all tests (PYTEST_ARGS="-k word" to choose)
+test: $(VENV)/.ready-test $(VENV)/.ready-octave $(VENV)/.ready-tshark  ## run all tests (PYTEST_ARGS="-k word" to choose)
 	$(BIN)/python -m pytest -q $(PYTEST_ARGS)
 
 lint: $(VENV)/.ready-lint  ## style, types, layers
@@ -92,8 +92,22 @@ $(VENV)/.ready-octave: $(VENV)/.ready-venv
 	fi
 	@touch $@
 
+# tshark dissects recordings of the fieldbus, as Wireshark does; the same rules, TSHARK=no leaves the system as it is.
+TSHARK_PACKAGE := install --yes --no-install-recommends tshark iproute2
+$(VENV)/.ready-tshark: $(VENV)/.ready-venv
+	@if command -v tshark >/dev/null && PATH="$$PATH:/usr/sbin:/sbin" command -v ip >/dev/null; then :; \
+	elif [ "$(TSHARK)" != no ] && command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+		echo "installing tshark ..."; export DEBIAN_FRONTEND=noninteractive; \
+		{ timeout 60 $(APT) update && timeout 300 $(APT) --download-only $(TSHARK_PACKAGE) \
+			&& $(APT) --no-download $(TSHARK_PACKAGE); } >/dev/null 2>&1 \
+		|| echo "tshark cannot be installed here: tests that need it are skipped"; \
+	else \
+		echo "no tshark here: tests that need it are skipped"; \
+	fi
+	@touch $@
+
 $(VENV)/.ready-test: $(VENV)/.ready-venv $(PINS)
-	@echo "installing servotwin, the development tools, Pinocchio and MuJoCo ..."
+	@echo "installing servotwin, the development tools, Pinocchio, MuJoCo and two masters ..."
 	@$(PIP) --editable '.[dev,verify]'
 	@touch $@ $(VENV)/.ready-core $(VENV)/.ready-lint
 

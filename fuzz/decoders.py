@@ -477,7 +477,22 @@ def read_frames(folder: Path) -> object:
     return read_all((folder / "frames.bin").read_bytes())
 
 
+def make_bus(rng: Random) -> Files:
+    """EtherCAT frames with datagrams of all commands, and with SDOs in mailboxes."""
+    from fuzz.bus_frames import frames
+
+    return {"frames.bin": frames(rng)}
+
+
+def read_bus(folder: Path) -> object:
+    """Every frame through slaves in OP: registers, mailboxes, SDOs, states, drives."""
+    from fuzz.bus_frames import read_all
+
+    return read_all((folder / "frames.bin").read_bytes())
+
+
 DECODERS: dict[str, Decoder] = {
+    "bus": Decoder(make_bus, read_bus, 2),
     "frames": Decoder(make_frames, read_frames, 2),
     "folder": Decoder(make_folder, read_folder),
     "robot": Decoder(make_robot, read_robot, 4),

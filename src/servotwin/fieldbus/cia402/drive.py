@@ -29,6 +29,7 @@ from servotwin.fieldbus.objects.drive_profile import AXIS_OBJECTS
 from servotwin.realtime.cycle_call import call_cycle
 
 RESET = 0x80
+RESET_PERIODS = 3  # that an axis has to clear its fault after a reset
 OFF_LIMIT = 0xFFFFFFFF  # 6065: no following error is too large
 NO_RAMP = 0
 OFF, POSITION, VELOCITY, TORQUE = (int(mode) for mode in PortMode)
@@ -36,9 +37,9 @@ MILLISECOND = 1_000_000  # ns
 
 
 @helper
-def command_of(control: int, before: int) -> int:
-    """What a controlword asks for; a fault is reset by the rising edge of bit 7 only."""
-    if control & RESET != 0 and before & RESET == 0:
+def command_of(control: int, before: int, state: int) -> int:
+    """What a controlword asks for; a fault is reset by the rising edge of bit 7, which means nothing elsewhere."""
+    if state == State.FAULT and control & RESET != 0 and before & RESET == 0:
         return Command.FAULT_RESET
     if control & 0x02 == 0:
         return Command.DISABLE_VOLTAGE
@@ -91,11 +92,6 @@ def _watch(drive: Any, objects: Any, operational: bool, span: int) -> None:
 def _obey(drive: Any, objects: Any, command: int) -> None:
     """Change the state as the table says; a ramp is started where an option code asks for one."""
     state = drive.state
-    if command == Command.FAULT_RESET:
-        if state == State.FAULT and drive.feedback.fault == 0:
-            drive.state = _next(state, command)
-            objects.error_code = 0
-        return
     if state == State.QUICK_STOP and command == Command.ENABLE and objects.quick_stop_option < 5:
         return
     following = _next(state, command)
@@ -118,15 +114,32 @@ def _obey(drive: Any, objects: Any, command: int) -> None:
             drive.leaving = State.SWITCH_ON_DISABLED
 
 
+@helper
+def _reset(drive: Any, objects: Any, command: int) -> None:
+    """Transition 15, if the axis has no fault; it gets some periods to clear its own."""
+    if command == Command.FAULT_RESET:
+        drive.resetting = RESET_PERIODS
+    if drive.resetting > 0 and drive.feedback.fault == 0:
+        drive.state = _next(drive.state, Command.FAULT_RESET)
+        objects.error_code = 0
+        drive.resetting = 0
+    drive.resetting = max(drive.resetting - 1, 0)
+
+
 @part
-def _advance(drive: Any, objects: Any, command: int, operational: bool) -> None:
-    """Transitions of this period: by themselves, by the controlword, or because nobody commands any more."""
+def _advance(drive: Any, objects: Any, command: int, operational: bool, before: int) -> None:
+    """Transitions of this period: by themselves, by the controlword, or because nobody commands any more.
+
+    A fault reaction lasts at least one period, so that a master sees it.
+    """
     state = drive.state
     if state in (State.START, State.NOT_READY):
         drive.state = _next(state, Command.AUTOMATIC)
     elif state == State.FAULT_REACTION:
-        if drive.leaving == NO_RAMP:
+        if drive.leaving == NO_RAMP and before == state:
             drive.state = _next(state, Command.AUTOMATIC)
+    elif state == State.FAULT:
+        _reset(drive, objects, command)
     elif operational:
         _obey(drive, objects, command)
     elif state in (State.READY, State.SWITCHED_ON):
@@ -134,14 +147,14 @@ def _advance(drive: Any, objects: Any, command: int, operational: bool) -> None:
 
 
 @part
-def _ramp(drive: Any, objects: Any, dt: float) -> None:
-    """One period of a stop; at its end the state changes. A quick stop with options 5 to 7 stays."""
+def _ramp(drive: Any, objects: Any, dt: float, before: int) -> None:
+    """One period of a stop; at its end, in a later period, the state changes. A quick stop by options 5 to 7 stays."""
     option = 1
     if drive.state == State.QUICK_STOP:
         option = objects.quick_stop_option
     elif drive.state == State.FAULT_REACTION:
         option = objects.fault_option
-    if not brake_down(drive, stop_deceleration(objects, option), dt):
+    if not brake_down(drive, stop_deceleration(objects, option), dt) or before != drive.state:
         return
     if drive.state == State.QUICK_STOP and option >= 5:
         return
@@ -190,12 +203,12 @@ def command_drive(drive: Any, objects: Any, operational: bool, span: int) -> Non
     dt, scale = span * 1e-9, units_per_radian(objects)
     actual = drive.feedback.position * scale + drive.offset
     control = int(objects.controlword) if operational else 0
-    command = command_of(control, drive.controlword_before)
+    command = command_of(control, drive.controlword_before, drive.state)
     drive.limited = 0
     before = drive.state
-    drive.command.reset = 1 if command == Command.FAULT_RESET and drive.state == State.FAULT else 0
+    drive.command.reset = 1 if command == Command.FAULT_RESET else 0
     _watch(drive, objects, operational, span)
-    _advance(drive, objects, command, operational)
+    _advance(drive, objects, command, operational, before)
     powered = drive.state in (State.ENABLED, State.QUICK_STOP) or (
         drive.state == State.FAULT_REACTION and drive.leaving != NO_RAMP
     )
@@ -215,7 +228,7 @@ def command_drive(drive: Any, objects: Any, operational: bool, span: int) -> Non
                 drive.position, drive.target = actual, actual
                 drive.velocity = drive.feedback.velocity * scale
             port_mode = POSITION
-            _ramp(drive, objects, dt)
+            _ramp(drive, objects, dt, before)
     _command_axis(drive, objects, port_mode, scale)
     drive.controlword_before = control
 

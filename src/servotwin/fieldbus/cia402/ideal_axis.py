@@ -19,6 +19,8 @@ IDEAL_AXES: np.dtype[Any] = np.dtype(
         ("damping", np.float64),  # N m s/rad
         ("bus_voltage", np.float64),  # V
         ("fault", np.int64, (64,)),  # codes that the axes report until they are reset
+        ("permanent", np.int64, (64,)),  # 1: a reset does not clear the fault
+        ("stuck", np.int64, (64,)),  # 1: the shaft does not turn
     ],
     align=True,
 )
@@ -33,8 +35,12 @@ def ideal_axes(context_at: int, index: int, span: int) -> int:
     for i in range(context.count):
         command, feedback = drives[i].command, drives[i].feedback
         before = feedback.velocity
-        if command.reset != 0:
+        if command.reset != 0 and context.permanent[i] == 0:
             context.fault[i] = 0
+        feedback.fault, feedback.bus_voltage = context.fault[i], context.bus_voltage
+        if context.stuck[i] != 0:
+            feedback.velocity = feedback.torque = 0.0
+            continue
         if command.mode == PortMode.POSITION:
             feedback.velocity = command.velocity
             feedback.position = command.position
@@ -49,6 +55,4 @@ def ideal_axes(context_at: int, index: int, span: int) -> int:
         feedback.torque = (
             context.inertia * (feedback.velocity - before) / dt + context.damping * feedback.velocity
         )
-        feedback.bus_voltage = context.bus_voltage
-        feedback.fault = context.fault[i]
     return 0

@@ -25,6 +25,7 @@ DRIVE: np.dtype[Any] = np.dtype(
         ("setpoint_taken", np.int64),  # PP: the new set-point bit was answered
         ("homed", np.int64),
         ("homing_failed", np.int64),
+        ("resetting", np.int64),  # periods that a reset is still waited for
         ("faults", np.int64),  # counted, for emergency messages
         ("offset", np.float64),  # user units at the shaft's zero
         ("position", np.float64),  # demand [user units], counted on

@@ -27,7 +27,7 @@ AXIS_TABLE: tuple[ObjectLine, ...] = (
     var(0x603F, "Error code", U16, RO, 0, TX, field="error_code"),
     var(0x6040, "Controlword", U16, RW, 0, RX, field="controlword"),
     var(0x6041, "Statusword", U16, RO, 0, TX, field="statusword"),
-    var(0x605A, "Quick stop option code", I16, RW, 2, low=0, high=6, field="quick_stop_option"),
+    var(0x605A, "Quick stop option code", I16, RW, 2, low=0, high=7, field="quick_stop_option"),
     var(0x605B, "Shutdown option code", I16, RW, 0, low=0, high=1, field="shutdown_option"),
     var(0x605C, "Disable operation option code", I16, RW, 1, low=0, high=1, field="disable_option"),
     var(0x605D, "Halt option code", I16, RW, 1, low=1, high=3, field="halt_option"),

@@ -8,6 +8,7 @@ can do, as when a master clears the register, moves the clock by one small step 
 
 from __future__ import annotations
 
+from math import floor
 from typing import Any
 
 from servotwin.compiled.jit import helper, part
@@ -37,7 +38,7 @@ SPEED_UNIT = 1e-7  # of the register of the learned drift, as a share of the rat
 def local_time(slave: Any, now: int) -> int:
     """Local time [ns] at an instant."""
     passed = now - slave.base
-    return slave.local_base + passed + int(passed * slave.rate)  # type: ignore[no-any-return]
+    return slave.local_base + passed + floor(passed * slave.rate + slave.fraction)  # type: ignore[no-any-return]
 
 
 @helper
@@ -49,8 +50,10 @@ def system_time(slave: Any, now: int) -> int:
 @helper
 def set_rate(slave: Any, now: int, rate: float) -> None:
     """From an instant on, the clock runs at another rate; its reading does not jump."""
-    local = local_time(slave, now)
-    slave.base, slave.local_base, slave.rate = now, local, rate
+    gained = (now - slave.base) * slave.rate + slave.fraction
+    slave.local_base = local_time(slave, now)
+    slave.fraction = gained - floor(gained)
+    slave.base, slave.rate = now, rate
 
 
 @part
@@ -82,7 +85,7 @@ def compare_system_time(slave: Any, now: int, reference: int, size: int) -> None
         slave.correction = min(max(slave.correction - LEARN * gap * d, -FASTEST), FASTEST)
     set_rate(slave, now, slave.drift + slave.correction)
     step = min(FOLLOW * gap, LARGEST_SHARE) * d
-    slave.local_base -= int(min(max(step, -FASTEST * gap), FASTEST * gap) * 1e9)
+    slave.fraction -= min(max(step, -FASTEST * gap), FASTEST * gap) * 1e9
     size_of = min(abs(difference), 0x7FFFFFFF)
     put_number(slave.memory, SYSTEM_TIME_DIFFERENCE, 4, size_of | (0x80000000 if difference < 0 else 0))
     put_number(slave.memory, SPEED_COUNTER_DIFFERENCE, 2, int(slave.correction / SPEED_UNIT))

@@ -121,8 +121,8 @@ def after_frame(segment: Any, slaves: Any) -> None:
         return
     segment.outputs_in_frame = 0
     if segment.clock == ClockKind.LOCK_STEP:
-        segment.now += segment.step
-        run_application(segment, slaves, segment.now)
+        run_application(segment, slaves, segment.cycled + segment.step)
+        segment.now = max(segment.now, segment.cycled)
     elif _sync_source(segment, slaves) < 0:
         run_application(segment, slaves, segment.now)
 

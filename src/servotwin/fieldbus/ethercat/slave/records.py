@@ -72,9 +72,10 @@ SLAVE: np.dtype[Any] = np.dtype(
         ("input_count", np.int64),
         ("ports", np.int64, (PORTS,)),  # 1: something is connected
         ("watchdog_since", np.int64),  # instant of the last outputs [ns]
-        # the slave's own clock: local = local_base + (now - base)(1 + rate)
+        # the slave's own clock: local = local_base + fraction + (now - base)(1 + rate)
         ("base", np.int64),
         ("local_base", np.int64),
+        ("fraction", np.float64),  # of a nanosecond
         ("rate", np.float64),
         ("drift", np.float64),  # of its quartz
         ("correction", np.float64),  # what its control loop has learned of it

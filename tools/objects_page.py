@@ -11,12 +11,15 @@ from servotwin.fieldbus.objects.communication import Identity, communication_tab
 from servotwin.fieldbus.objects.drive_profile import AXIS_TABLE
 from servotwin.fieldbus.objects.tables import Entry, ObjectCode, ObjectLine
 
+HEXADECIMAL = (0x1000, 0x1018, 0x67FF)  # objects whose numbers people know so
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "fieldbus.md"
 
 
 def _row(place: str, name: str, entry: Entry) -> str:
-    kind = entry.type.name.lower()
-    cells = (place, name, kind, entry.access.value, entry.pdo.value, str(entry.default), entry.unit)
+    kind, default = entry.type.name.lower(), str(entry.default)
+    if int(place[:4], 16) in HEXADECIMAL and isinstance(entry.default, int) and entry.bits == 32:
+        default = f"{entry.default:08X}"
+    cells = (place, name, kind, entry.access.value, entry.pdo.value, default, entry.unit)
     return "| " + " | ".join(cell or "-" for cell in cells) + " |"
 
 

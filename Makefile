@@ -10,7 +10,7 @@ PINS := pyproject.toml constraints.txt
 RELEASE := $(VENV)/release
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint fuzz kills bench optimal hil fresh objects package pins audit hashed clean
+.PHONY: help demo test lint fuzz kills bench optimal hil bus fresh objects package pins audit hashed clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## */  make \1\t/' | expand -t 16
@@ -38,6 +38,9 @@ optimal: $(VENV)/.ready-test  ## a hundred optimal motions, some of them against
 
 hil: $(VENV)/.ready-test  ## motor substitution in real time: rates, faults, a flood; wants a quiet machine (HIL="5 3 5000": small)
 	$(BIN)/python -m benchmarks.hil_campaign $(HIL)
+
+bus: $(VENV)/.ready-test $(VENV)/.ready-tshark  ## EtherCAT frames back to back through four and six drives, with pysoem as the master
+	$(BIN)/python -m benchmarks.bus_rate
 
 fresh:  ## demo, test and a short bench, each as the first command in a fresh clone of the last commit
 	$(PYTHON) tools/fresh_clone.py

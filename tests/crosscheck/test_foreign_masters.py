@@ -137,6 +137,53 @@ print("master " + json.dumps({{"places": [line[2] for line in final], "lags": so
     assert found["master"]["name"] == "ServoTwin drive"
 
 
+UNPLUGGED = """
+import sys; sys.path.insert(0, {tests!r})
+import json, os, subprocess, time, pysoem
+from bus_master_pysoem import INPUT, OUTPUT, enable_word
+os.environ["PATH"] += ":/usr/sbin:/sbin"
+master = pysoem.Master(); master.open("stmaster")
+assert any(master.config_init() == 2 for _ in range(10))
+master.config_map(); master.state_check(pysoem.SAFEOP_STATE, 200_000)
+words = [0, 0]
+def exchange():
+    for slave, word in zip(master.slaves, words): slave.output = OUTPUT.pack(word, 9, 0, 3_000_000, 0, 0, 0)
+    master.send_processdata(); master.receive_processdata(20_000)
+    return [INPUT.unpack(slave.input) for slave in master.slaves]
+exchange(); master.state = pysoem.OP_STATE; master.write_state()
+while master.state_check(pysoem.OP_STATE, 2_000) != pysoem.OP_STATE: exchange()
+while any(line[0] & 0x6F != 0x27 for line in exchange()):
+    words = [enable_word(line[0]) for line in exchange()]
+for _ in range(50): moving = exchange(); time.sleep(0.001)
+subprocess.run(["ip", "link", "set", "stmaster", "down"], check=True)
+time.sleep(0.5)
+subprocess.run(["ip", "link", "set", "stmaster", "up"], check=True)
+time.sleep(0.3)
+master.read_state()
+states = [(slave.state, slave.al_status) for slave in master.slaves]
+first = exchange(); time.sleep(0.1); second = exchange()
+print("master " + json.dumps({{"moving": [line[3] for line in moving], "states": states,
+    "codes": [line[5] for line in second], "status": [line[0] & 0x4F for line in second],
+    "way": [b[2] - a[2] for a, b in zip(first, second)]}}))
+"""
+
+
+def test_unplugged_drives_stop_and_say_why(tmp_path: Path) -> None:
+    pytest.importorskip("pysoem")
+    script = tmp_path / "master.py"
+    script.write_text(UNPLUGGED.format(tests=str(TESTS)), encoding="utf-8")
+    command = drives({"axes": [1, 1]}, sys.executable, str(script))
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    found = lines_of(done.stdout)
+    assert found["drives"]["master"] == 0, done.stderr
+    master = found["master"]
+    assert master["moving"] == pytest.approx([3_000_000] * 2, rel=0.01)
+    assert master["states"] == [[4 + 0x10, 0x1B]] * 2
+    assert master["codes"] == [0x7500] * 2
+    assert master["status"] == [0x08] * 2
+    assert master["way"] == [0, 0]
+
+
 def test_drives_end_at_sigterm_and_say_so(tmp_path: Path) -> None:
     mark = tmp_path / "started"
     process = subprocess.Popen(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import socket
 import struct
 from pathlib import Path
@@ -114,12 +113,3 @@ def drop_rights() -> list[str]:
         library.capset(header, sets)
         library.capget(header, sets)
     return [name for name, number in dropped.items() if sets[1] >> number & 1]
-
-
-def is_up(name: str) -> bool:
-    """Whether the interface is switched on."""
-    try:
-        flags = int(Path(f"/sys/class/net/{os.path.basename(name)}/flags").read_text(encoding="ascii"), 16)  # noqa: PTH119
-    except (OSError, ValueError):
-        return False
-    return bool(flags & 1)

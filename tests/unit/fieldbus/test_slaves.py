@@ -154,6 +154,27 @@ def test_outputs_are_taken_only_when_they_are_complete() -> None:
     assert bus.write(0, OUTPUTS + 10, data[10:]) == 0
 
 
+@pytest.mark.parametrize(("start", "size"), [(0x7200, 42257), (0x1200, 10), (0xFFF0, 256), (0x0900, 256)])
+def test_mailbox_that_is_moved_after_preop_is_no_mailbox(start: int, size: int) -> None:
+    bus = SmallBus()
+    bus.to_preop()
+    bus.manager(0, 1, start, size, 0x22)
+    bus.mail(0, struct.pack("<H", 2 << 12) + struct.pack("<BHB4x", 0x40, 0x1000, 0))
+    bus.segment.devices[0].emergency(0x2310, 3)
+    bus.segment.attend()
+    assert bus.number(0, 0x080D, 1) & 8 == 0
+
+
+def test_inputs_stay_where_safeop_found_them() -> None:
+    bus = SmallBus()
+    bus.to_op()
+    bus.manager(0, 3, 0xFFFF, INPUT.size, 0x20)
+    before = bus.segment.slaves["latest"].copy()
+    bus.go(Datagram(C.LWR, 0, OUTPUT.pack(0, 8, 0, 0, 0, 0, 0)))
+    assert bus.segment.slaves["memory"][0, INPUTS : INPUTS + 2].any()
+    assert (bus.segment.slaves["latest"][0, OUTPUT.size :] == before[0, OUTPUT.size :]).all()
+
+
 # --- FMMUs ------------------------------------------------------------------------------------------
 
 

@@ -297,19 +297,23 @@ def report_drive(drive: Any, objects: Any, operational: bool, span: int) -> None
 
 @callback("int64", "int64", "int64", result="int64")
 def drives_cycle(context_at: int, index: int, now: int) -> int:
-    """One cycle of all drives: commands, then the plant, then reports."""
+    """One cycle of all drives: commands, then the plant, then reports; 1 if a fault has come or gone."""
     context = records_at(context_at, 1, DRIVES)[0]
     drives = records_at(context.drives_at, context.count, DRIVE)
     span = min(max(now - context.last, 1000), context.longest)
     context.last = now
+    news = 0
     for i in range(context.count):
         drive = drives[i]
         objects = records_at(drive.objects_at, 1, AXIS_OBJECTS)[0]
+        code = objects.error_code
         command_drive(drive, objects, context.operational[drive.slave] != 0, span)
+        if objects.error_code != code:
+            news = 1
     if context.plant_at != 0:
         call_cycle(context.plant_at, context.plant_context_at, index, span)
     for i in range(context.count):
         drive = drives[i]
         objects = records_at(drive.objects_at, 1, AXIS_OBJECTS)[0]
         report_drive(drive, objects, context.operational[drive.slave] != 0, span)
-    return 0
+    return news

@@ -101,7 +101,7 @@ def sync0_active(slave: Any) -> bool:
 def next_sync0(slave: Any, now: int) -> int:
     """The instant of the next SYNC0 [ns]; the ones that have passed are counted."""
     cycle = get_word(slave.memory, SYNC0_CYCLE)
-    time, start = system_time(slave, now), get_long(slave.memory, SYNC_START)
+    time, start = max(system_time(slave, now), 0), max(get_long(slave.memory, SYNC_START), 0)
     if time < start:
         return now + (start - time)
     passed = (time - start) // cycle

@@ -145,6 +145,7 @@ class Device:
                     )
             self.record[f"{name}_copies"][0, : len(copies)] = copies[:MOST_COPIES]
             self.record[f"{name}_count"] = len(copies)
+        self.record["inputs_at"] = self.get(reg.SYNC_MANAGER + 3 * reg.SYNC_MANAGER_SIZE, 2)
 
     # --- events -----------------------------------------------------------------------------------
 
@@ -160,12 +161,23 @@ class Device:
             self.machine.outputs_came()
         if events & Event.WATCHDOG:
             self.machine.fall(AlCode.WATCHDOG)
-        if events & Event.MAILBOX_WRITTEN:
-            self._read_mailbox()
-        if events & Event.REPEAT:
-            self._repeat()
-        self._post()
+        if self._has_mailboxes():
+            if events & Event.MAILBOX_WRITTEN:
+                self._read_mailbox()
+            if events & Event.REPEAT:
+                self._repeat()
+            self._post()
         self.machine.look(now)
+
+    def _has_mailboxes(self) -> bool:
+        """Whether both are as PREOP wants them; a master that moves them later has none until they are again."""
+        if self.machine.state < AlState.PREOP:
+            return False
+        sizes = min(self.get(manager + reg.SM_LENGTH, 2) for manager in (OUT, IN))
+        good = self.machine.mailbox_code() is AlCode.NONE and sizes >= self.server.mailbox
+        if not good:
+            self.waiting.clear()
+        return good
 
     def _mailbox(self, manager: int) -> Any:
         start, length = self.get(manager, 2), self.get(manager + reg.SM_LENGTH, 2)
@@ -173,8 +185,6 @@ class Device:
 
     def _read_mailbox(self) -> None:
         """Take the message that the master wrote, and empty the mailbox for the next."""
-        if self.machine.state < AlState.PREOP:
-            return
         data = self._mailbox(OUT).tobytes()
         self.put(OUT + reg.SM_STATUS, 1, self.get(OUT + reg.SM_STATUS, 1) & ~reg.SM_FULL & 0xFF)
         try:
@@ -217,8 +227,7 @@ class Device:
     def _post(self) -> None:
         """Put the next message into the mailbox if it is empty."""
         status = self.get(IN + reg.SM_STATUS, 1)
-        enabled = self.get(IN + reg.SM_ACTIVATE, 1) & reg.SM_ENABLED
-        if not self.waiting or status & reg.SM_FULL or not enabled or self.machine.state < AlState.PREOP:
+        if not self.waiting or status & reg.SM_FULL:
             return
         message = self.waiting.popleft()
         self.counter = next_counter(self.counter)

@@ -29,7 +29,6 @@ from servotwin.realtime.cycle_call import call_cycle
 SAFEOP, OP = 4, 8
 TICK = 40  # ns: unit of the watchdog divider
 OUTPUTS = SYNC_MANAGER + 2 * SYNC_MANAGER_SIZE
-INPUTS = SYNC_MANAGER + 3 * SYNC_MANAGER_SIZE
 BYTE = np.dtype(np.uint8)
 FLAG = np.dtype(np.int64)
 MOST_AT_ONCE = 100  # periods that are made up for after a pause
@@ -84,7 +83,7 @@ def _give_inputs(slave: Any) -> None:
     memory = slave.memory
     if memory[AL_STATUS] & 0x0F < SAFEOP:
         return
-    start = get_half(memory, INPUTS)
+    start = slave.inputs_at
     for c in range(slave.input_count):
         copy = slave.input_copies[c]
         source = table_at(slave.objects_at + copy.memory, (copy.size,), BYTE)
@@ -97,8 +96,8 @@ def run_application(segment: Any, slaves: Any, now: int) -> None:
     """One cycle of what is behind the slaves: outputs in, application, inputs out."""
     for i in range(segment.count):
         _take_outputs(slaves[i])
-    if segment.cycle_at != 0:
-        call_cycle(segment.cycle_at, segment.context_at, segment.cycles, now)
+    if segment.cycle_at != 0 and call_cycle(segment.cycle_at, segment.context_at, segment.cycles, now) != 0:
+        segment.attention = 1
     segment.cycles += 1
     segment.cycled = now
     for i in range(segment.count):

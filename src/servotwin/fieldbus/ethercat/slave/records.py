@@ -66,6 +66,7 @@ SLAVE: np.dtype[Any] = np.dtype(
         ("outputs_seen", np.int64),  # complete outputs since the start
         ("operational_at", np.int64),  # where 1 is written while the outputs of this slave are in force
         ("objects_at", np.int64),  # memory of objects
+        ("inputs_at", np.int64),  # where inputs are written: the place that was checked before SAFEOP
         ("output_copies", COPY, (MOST_COPIES,)),
         ("input_copies", COPY, (MOST_COPIES,)),
         ("output_count", np.int64),

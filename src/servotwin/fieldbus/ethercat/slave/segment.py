@@ -55,8 +55,9 @@ WRITABLE = (
 class Application:
     """What is behind the slaves: a compiled cycle, its context, and the objects of the axes of every slave.
 
-    ``cycle_at``: address of ``int64 cycle(context, index, now)``, 0 for none. ``operational``: whole numbers, one for
-    each slave: 1 while its outputs are in force. ``after``: called between frames, with the segment.
+    ``cycle_at``: address of ``int64 cycle(context, index, now)``, 0 for none; it returns 1 to have ``after`` called
+    soon. ``operational``: whole numbers, one for each slave: 1 while its outputs are in force. ``after``: called
+    between frames, with the segment.
     """
 
     axes: Sequence[Any]

@@ -77,7 +77,7 @@ class StateMachine:
 
     def _change(self, wanted: AlState, now: int) -> None:
         steps: dict[AlState, Callable[[], AlCode]] = {
-            PREOP: self._mailbox_code,
+            PREOP: self.mailbox_code,
             SAFEOP: self._process_data_code,
             OP: self._sync_code,
         }
@@ -140,7 +140,8 @@ class StateMachine:
         enabled = bool(get(at + SM_ACTIVATE, 1) & SM_ENABLED)
         return get(at, 2), get(at + SM_LENGTH, 2), get(at + SM_CONTROL, 1), enabled
 
-    def _mailbox_code(self) -> AlCode:
+    def mailbox_code(self) -> AlCode:
+        """What is wrong with the SyncManagers of the mailboxes."""
         for number, written in ((0, True), (1, False)):
             start, length, control, enabled = self._manager(number)
             fits = PROCESS_MEMORY <= start <= MEMORY_SIZE - length

@@ -35,6 +35,10 @@ def main(expected: int, cycles: int) -> None:
             break
         time.sleep(0.1)
     found["names"] = [slave.name for slave in master.slaves]
+    described = {each.index: each for each in master.slaves[0].od}
+    found["objects"] = sorted(described)
+    limits = described[0x607D]
+    found["described"] = [text.decode() for text in (limits.name, *(entry.name for entry in limits.entries))]
     for slave in master.slaves:
         slave.sdo_write(0x1C32, 1, struct.pack("<H", 2))
         slave.sdo_write(0x1C32, 2, struct.pack("<I", CYCLE))

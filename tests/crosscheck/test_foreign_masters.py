@@ -16,6 +16,8 @@ import pytest
 
 from servotwin.errors import InputError
 from servotwin.fieldbus.interface import open_raw
+from servotwin.fieldbus.objects.communication import Identity
+from servotwin.fieldbus.objects.dictionary import Dictionary, new_axes
 
 TESTS = Path(__file__).resolve().parents[1]
 TSHARK = shutil.which("tshark")
@@ -67,6 +69,9 @@ def test_pysoem_moves_four_drives_with_distributed_clocks(tmp_path: Path) -> Non
     found = run(settings, "bus_master_pysoem.py")
     master = found["master"]
     assert master["slaves"] == 4
+    assert master["objects"] == sorted(Dictionary(Identity(), new_axes(1)).lines), "by SDO information"
+    assert master["described"][0] == "Software position limit"
+    assert master["described"][2:] == ["Min position limit", "Max position limit"]
     assert master["dc"]
     assert master["delays"] == pytest.approx([0, 600, 1200, 1800], abs=5)
     assert master["op"] == [8] * 4

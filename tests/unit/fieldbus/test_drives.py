@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from servotwin.fieldbus.cia402.states import STATUS, SUPPORTED_MODES, TRANSITIONS, State, state_of
+from servotwin.fieldbus.ethercat.frames import Command, Datagram, Frame, encode_frame
 from small_bus import SmallBus
 
 DISABLED, READY, ON, ENABLED, QUICK, REACTION, FAULT = range(2, 9)
@@ -221,6 +222,26 @@ def test_lost_outputs_stop_an_enabled_drive() -> None:
     moved = drive.inputs[2] - before
     assert 0 < moved < 2 * TURN
     assert drive.inputs[3] == 0
+
+
+def test_a_thousand_frames_lost_at_random_do_no_harm() -> None:
+    """The target is absolute: after a lost frame the axis is where the next one says, within what the motor can."""
+    rng = np.random.default_rng(5)
+    drive = OneDrive()
+    drive.enable()
+    lost, place = 0, drive.inputs[2]
+    while lost < 1000:
+        place += 1000
+        drive.target = (place, 0, 0)
+        if rng.random() < 0.3:
+            drive.segment.record["lose"] = 1
+            frame = encode_frame(Frame((Datagram(Command.LWR, 0, bytes(20)),)))
+            assert drive.segment.process(frame) is None
+            lost += 1
+        else:
+            assert drive.cycle(ENABLE) == ENABLED
+            assert drive.inputs[2] == place
+    assert drive.state() == (8, 0)
 
 
 # --- modes ------------------------------------------------------------------------------------------

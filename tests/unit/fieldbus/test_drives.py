@@ -266,6 +266,21 @@ def test_csp_follows_to_the_count_and_over_the_end_of_32_bits() -> None:
     assert drive.inputs[6] == 0
 
 
+def test_period_of_the_master_is_that_of_the_drives() -> None:
+    drive = OneDrive()
+    for state in (4, 2):
+        drive.ask(0, state)
+    assert drive.download(0, 0x1C32, 2, (4_000_000).to_bytes(4, "little")) == 0
+    drive.ask(0, 4)
+    drive.cycle(0)
+    drive.ask(0, 8)
+    drive.cycle(0, 2)
+    drive.enable()
+    drive.target = (drive.inputs[2] + 4000, 0, 0)
+    drive.cycle(ENABLE)
+    assert drive.inputs[3] == 1_000_000, "4000 user units in 4 ms"
+
+
 def test_csp_never_commands_more_than_the_motor_can() -> None:
     drive = OneDrive()
     drive.enable()

@@ -45,7 +45,7 @@ def bus() -> SmallBus:
 def test_expedited_there_and_back(bus: SmallBus) -> None:
     for index, subindex, data in (
         (0x607A, 0, b"\x01\x02\x03\x80"),
-        (0x6060, 0, b"\xfa"),
+        (0x6060, 0, b"\x09"),
         (0x6040, 0, b"\x06\x00"),
     ):
         assert bus.download(0, index, subindex, data) == 0
@@ -189,6 +189,16 @@ def test_unknown_protocol_and_bad_lengths_get_a_mailbox_error(bus: SmallBus) -> 
 def test_mailbox_message_reads_back(body: bytes, protocol: int, counter: int) -> None:
     message = Message(protocol, body, counter)
     assert decode_message(encode_message(message, 40)) == message
+
+
+def test_what_the_drives_do_not_have_is_refused(bus: SmallBus) -> None:
+    for index, good, bad in (
+        (0x605A, b"\x06\0", b"\x04\0"),
+        (0x6060, b"\x0a", b"\x07"),
+        (0x6898, b"\x23", b"\x01"),
+    ):
+        assert bus.download(0, index, 0, good) == 0
+        assert bus.download(0, index, 0, bad) == 0x06090030
 
 
 def test_emergency_comes_by_itself() -> None:

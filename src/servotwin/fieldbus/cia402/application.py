@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,11 +11,20 @@ import numpy as np
 from servotwin.errors import ServotwinError
 from servotwin.fieldbus.cia402.drive import drives_cycle
 from servotwin.fieldbus.cia402.ideal_axis import IDEAL_AXES, ideal_axes
+from servotwin.fieldbus.cia402.modes import ON_THE_SPOT
 from servotwin.fieldbus.cia402.records import DRIVE, DRIVES, MOST_DRIVES
-from servotwin.fieldbus.cia402.states import SUPPORTED_MODES, error_register
+from servotwin.fieldbus.cia402.states import SUPPORTED_MODES, Mode, error_register
+from servotwin.fieldbus.coe.abort import AbortCode, SdoAbortError
 from servotwin.fieldbus.ethercat.slave.segment import Application, Segment
-from servotwin.fieldbus.objects.dictionary import new_axes
+from servotwin.fieldbus.objects.dictionary import FIRST_AXIS, Dictionary, new_axes
+from servotwin.fieldbus.objects.tables import AXIS_STEP
 
+# values of an object that its range holds, and that a drive here does not have
+REFUSED: dict[int, Callable[[int], bool]] = {
+    0x605A: lambda option: option == 4,  # a stop on the voltage limit
+    0x6060: lambda mode: mode not in set(Mode),
+    0x6098: lambda method: method not in ON_THE_SPOT,
+}
 LONGEST = 20_000_000  # ns that a cycle carries the plant at most: after a pause time is lost, not made up for
 
 
@@ -62,6 +71,7 @@ class Drives:
             drives_cycle.address,
             self.context,
             self.announce,
+            check_options,
         )
 
     def announce(self, segment: Segment) -> None:
@@ -77,6 +87,18 @@ class Drives:
     def _changed(self) -> Any:
         codes = np.concatenate([axes["error_code"] for axes in self.objects]).astype(np.int64)
         return (self.drives["faults"] != self._announced) | (codes != self._errors)
+
+
+def check_options(objects: Dictionary) -> None:
+    """Have a dictionary refuse what the drives do not have."""
+
+    def check(index: int, subindex: int, value: int) -> None:
+        if REFUSED[(index - FIRST_AXIS) % AXIS_STEP + FIRST_AXIS](value):
+            raise SdoAbortError(AbortCode.VALUE, index, subindex)
+
+    for axis in range(len(objects.axes)):
+        for index in REFUSED:
+            objects.checks[index + axis * AXIS_STEP] = check
 
 
 def ideal_plant(

@@ -14,6 +14,7 @@ from servotwin.fieldbus.objects.drive_profile import AXIS_OBJECTS, AXIS_TABLE, d
 from servotwin.fieldbus.objects.tables import AXIS_STEP, Access, DataType, Entry, ObjectCode, ObjectLine
 
 PREOP, SAFEOP, OP = 2, 4, 8
+FIRST_AXIS = 0x6000  # objects of axis 0
 
 Check = Callable[[int, int, int], None]  # index, sub-index, value: raises SdoAbortError
 
@@ -61,7 +62,7 @@ class Dictionary:
 
     def offset(self, index: int, entry: Entry) -> int:
         """Where in the memory of the axes an entry with a field lies [bytes]."""
-        axis = (index - 0x6000) // AXIS_STEP
+        axis = (index - FIRST_AXIS) // AXIS_STEP
         place: int = AXIS_OBJECTS.fields[entry.field][1]  # type: ignore[index]
         return axis * AXIS_OBJECTS.itemsize + place
 

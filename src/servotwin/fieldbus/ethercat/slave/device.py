@@ -30,7 +30,7 @@ from servotwin.fieldbus.coe.sdo import SdoServer
 from servotwin.fieldbus.ethercat import registers as reg
 from servotwin.fieldbus.ethercat.registers import AlCode, AlState
 from servotwin.fieldbus.ethercat.slave.records import EEPROM_SIZE, MOST_COPIES, Event
-from servotwin.fieldbus.ethercat.slave.state_machine import StateMachine
+from servotwin.fieldbus.ethercat.slave.state_machine import SHORTEST_SYNC, StateMachine
 from servotwin.fieldbus.objects.communication import RX_ASSIGN, TX_ASSIGN
 from servotwin.fieldbus.objects.dictionary import Dictionary
 from servotwin.fieldbus.objects.process_data import check_mappings, process_data
@@ -39,6 +39,7 @@ OUT, IN = (
     reg.SYNC_MANAGER,
     reg.SYNC_MANAGER + reg.SYNC_MANAGER_SIZE,
 )  # mailboxes: written by the master, read by it
+LONGEST_CYCLE = 20_000_000  # ns
 MOST_WAITING = 64  # messages to the master; a master that never reads them gets no more
 GENERIC_ERROR, COMMUNICATION_ERROR = 0x01, 0x10  # bits of the error register
 
@@ -55,6 +56,7 @@ class Device:
         self.counter = 0
         self.heard = 0  # counter of the last message from the master
         self.last_sent: bytes | None = None
+        self.cycle_ns = 0  # the master's period, known from SAFEOP on
         check_mappings(objects)
         record["objects_at"] = objects.memory.ctypes.data
         self.load_eeprom(sii.build_sii(objects, alias))
@@ -129,9 +131,15 @@ class Device:
             self.server.mailbox = min(self.get(OUT + reg.SM_LENGTH, 2), self.get(IN + reg.SM_LENGTH, 2))
         if state is AlState.SAFEOP and before < AlState.SAFEOP:
             self._prepare_process_data()
+            self.cycle_ns = self._cycle()
         if state is AlState.OP:
             self.put(reg.WATCHDOG_STATUS, 2, 1)
             self.record["fresh_outputs"] = 1
+
+    def _cycle(self) -> int:
+        """The period [ns] that the master set: of SYNC0, or the cycle time of the outputs; within what is possible."""
+        given = self.get(reg.SYNC0_CYCLE, 4) if self.get(reg.SYNC_ACTIVATION, 1) & 2 else 0
+        return min(max(given or self.objects.read_number(0x1C32, 2), SHORTEST_SYNC), LONGEST_CYCLE)
 
     def _prepare_process_data(self) -> None:
         """Tables by which compiled code copies process data from and to objects."""

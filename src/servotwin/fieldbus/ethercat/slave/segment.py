@@ -57,7 +57,7 @@ class Application:
 
     ``cycle_at``: address of ``int64 cycle(context, index, now)``, 0 for none; it returns 1 to have ``after`` called
     soon. ``operational``: whole numbers, one for each slave: 1 while its outputs are in force. ``after``: called
-    between frames, with the segment.
+    between frames, with the segment. ``prepare``: called once with the dictionary of each slave.
     """
 
     axes: Sequence[Any]
@@ -65,6 +65,7 @@ class Application:
     cycle_at: int = 0
     context: Any = None
     after: Callable[[Segment], None] | None = None
+    prepare: Callable[[Dictionary], None] | None = None
 
 
 def writable_registers() -> Any:
@@ -81,7 +82,10 @@ def writable_registers() -> Any:
 
 @dataclass
 class Segment:
-    """Slaves in a line. ``step_ns``: the period of the application; ``drifts``: of the slaves' quartzes, shares."""
+    """Slaves in a line. ``drifts``: of the slaves' quartzes, shares.
+
+    ``step_ns``: the period of the application until a slave is in SAFEOP; then that of SYNC0, or 1C32:02.
+    """
 
     application: Application
     clock: ClockKind = ClockKind.WALL
@@ -117,7 +121,10 @@ class Segment:
         slave["local_base"] = 1_000_000 * k  # clocks were not switched on at the same instant
         ports = 0b0011 if k < count - 1 else 0b0001
         alias = self.aliases[k] if self.aliases else 0
-        return Device(slave, Dictionary(identity, self.application.axes[k]), alias=alias, ports=ports)
+        objects = Dictionary(identity, self.application.axes[k])
+        if self.application.prepare is not None:
+            self.application.prepare(objects)
+        return Device(slave, objects, alias=alias, ports=ports)
 
     def _set_up(self, count: int) -> None:
         record = self.record
@@ -168,6 +175,9 @@ class Segment:
         for device in self.devices:
             if device.record["events"][0] or device.waiting or device.machine.pending is not None:
                 device.attend(now)
+        cycles = [device.cycle_ns for device in self.devices if device.cycle_ns]
+        if cycles:
+            self.record["step"] = cycles[0]
         if self.application.after is not None:
             self.application.after(self)
         self._write_recorded()

@@ -18,6 +18,7 @@ from servotwin.fieldbus.namespace import DRIVES_SIDE, enter_namespace
 def main(settings: dict[str, Any], master: list[str]) -> None:
     enter_namespace()  # before NumPy, which has threads
     from servotwin.fieldbus.cia402.application import Drives, ideal_plant
+    from servotwin.fieldbus.ethercat.registers import WATCHDOG_PROCESS_DATA
     from servotwin.fieldbus.ethercat.slave.records import ClockKind
     from servotwin.fieldbus.ethercat.slave.segment import Segment
     from servotwin.fieldbus.serving import serve
@@ -29,6 +30,10 @@ def main(settings: dict[str, Any], master: list[str]) -> None:
         clock=ClockKind.LOCK_STEP if settings.get("lock_step") else ClockKind.WALL,
         drifts=settings.get("drifts", ()),
     )
+    for (
+        device
+    ) in segment.devices:  # a loaded machine may keep the master waiting for longer than the usual 100 ms
+        device.put(WATCHDOG_PROCESS_DATA, 2, 10 * settings.get("watchdog_ms", 2000))
     # the master needs rights that this process gives away
     child = subprocess.Popen(["sh", "-c", 'read go; exec "$@"', "sh", *master], stdin=subprocess.PIPE)
     signal.signal(signal.SIGTERM, signal.default_int_handler)

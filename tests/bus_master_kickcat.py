@@ -31,7 +31,7 @@ def initialised(bus: Any, expected: int) -> int:
 
 def main(expected: int, cycles: int) -> None:
     link = kickcat.create_link("stmaster", "")
-    link.set_timeout(timedelta(milliseconds=20))
+    link.set_timeout(timedelta(milliseconds=200))
     bus = kickcat.Bus(link)
     found: dict[str, Any] = {"slaves": initialised(bus, expected)}
     bus.create_mapping(4096)

@@ -56,7 +56,7 @@ def main(expected: int, cycles: int) -> None:
         for k, slave in enumerate(master.slaves):
             slave.output = OUTPUT.pack(words[k], CSP, targets[k], 0, 0, 0, 0)
         master.send_processdata()
-        short += master.receive_processdata(20_000) != master.expected_wkc
+        short += master.receive_processdata(200_000) != master.expected_wkc
         return [INPUT.unpack(slave.input) for slave in master.slaves]
 
     exchange()

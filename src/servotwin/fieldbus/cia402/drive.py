@@ -190,8 +190,9 @@ def _command_axis(drive: Any, objects: Any, port_mode: int, scale: float) -> Non
         command.torque = drive.torque * rated
     else:
         command.torque = float(objects.torque_offset) * rated if cyclic else 0.0
-    if drive.mode == Mode.CSP and cyclic:
-        command.velocity += float(objects.velocity_offset) / scale
+    command.velocity_offset = (
+        float(objects.velocity_offset) / scale if drive.mode == Mode.CSP and cyclic else 0.0
+    )
     most = float(objects.max_torque)
     command.torque_high = min(most, float(objects.torque_limit_positive)) * rated
     command.torque_low = -min(most, float(objects.torque_limit_negative)) * rated

@@ -117,6 +117,12 @@ AXIS_TABLE: tuple[ObjectLine, ...] = (
     var(0x60B0, "Position offset", I32, RW, 0, RX, PU, field="position_offset"),
     var(0x60B1, "Velocity offset", I32, RW, 0, RX, PU_S, field="velocity_offset"),
     var(0x60B2, "Torque offset", I16, RW, 0, RX, TORQUE, field="torque_offset"),
+    var(0x60B8, "Touch probe function", U16, RW, 0, RX, field="probe_function"),
+    var(0x60B9, "Touch probe status", U16, RO, 0, TX, field="probe_status"),
+    var(0x60BA, "Touch probe 1 positive edge", I32, RO, 0, TX, PU, field="probe_1_rising"),
+    var(0x60BB, "Touch probe 1 negative edge", I32, RO, 0, TX, PU, field="probe_1_falling"),
+    var(0x60BC, "Touch probe 2 positive edge", I32, RO, 0, TX, PU, field="probe_2_rising"),
+    var(0x60BD, "Touch probe 2 negative edge", I32, RO, 0, TX, PU, field="probe_2_falling"),
     group(
         0x60C2,
         "Interpolation time period",

@@ -43,7 +43,11 @@ class Homing(OneDrive):
         self.method = method
         feedback = self.drives.drives["feedback"][0]
         feedback["position"] = start * 2 * math.pi
-        objects = {"homing_method": method, "homing_speed_switch": SPEED * TURN, "homing_speed_zero": SLOW * TURN}
+        objects = {
+            "homing_method": method,
+            "homing_speed_switch": SPEED * TURN,
+            "homing_speed_zero": SLOW * TURN,
+        }
         for name, value in (objects | {"homing_acceleration": RATE * TURN}).items():
             self.objects[name] = value
         self.switches()

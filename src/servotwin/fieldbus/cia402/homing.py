@@ -68,10 +68,7 @@ _EDGES = (
 WITHOUT_INDEX = 16  # so much further stands the same method without index pulse
 METHODS: tuple[Method, ...] = (
     *_EDGES,
-    *(
-        Method(e.number + WITHOUT_INDEX, e.switch, e.first, e.direction, e.enters, False)
-        for e in _EDGES
-    ),
+    *(Method(e.number + WITHOUT_INDEX, e.switch, e.first, e.direction, e.enters, False) for e in _EDGES),
     Method(33, 0, -1, -1, False, True),
     Method(34, 0, 1, 1, False, True),
 )

@@ -34,6 +34,7 @@ from servotwin.robot.robot import Robot
 from servotwin.simulation.plant.drive_records import highest_voltage
 from servotwin.simulation.plant.machine import Machine, build_machine
 from servotwin.simulation.plant.start import Start
+from servotwin.simulation.results.energy import energies_before
 from servotwin.simulation.scenario.parts import Solver
 
 TURN = 2.0 * math.pi
@@ -60,6 +61,9 @@ class RobotDrives:
     segment: Segment
     motors: Sequence[str]
     held: Sequence[str]
+    stored_before: dict[str, float]  # J, at the begin
+    pwm: str
+    seed: int
 
     @property
     def injector(self) -> Injector:
@@ -122,6 +126,7 @@ def drives_of_description(
         fill_objects(drives.objects[slave][axis : axis + 1], data[j], machine, j)
     ports = supervision(braked, model, machine, data)
     plant = RobotPlant(drives, machine, ports, Injector(faults), recording=recording)
+    stored, plant.motors = energies_before(machine, model), motors
     plant.nominal_voltage = bus_voltage_of(braked)
     drives.attach(plant.plant())
     segment = Segment(
@@ -131,7 +136,7 @@ def drives_of_description(
         **settings,
     )
     plant.segment = segment.record
-    return RobotDrives(braked, model, machine, drives, plant, segment, motors, held)
+    return RobotDrives(braked, model, machine, drives, plant, segment, motors, held, stored, pwm, seed)
 
 
 def check_drivable(description: RobotDescription) -> None:
@@ -139,11 +144,15 @@ def check_drivable(description: RobotDescription) -> None:
     law = controller_of(description).law
     if law != "cascade":
         raise refuse(
-            description, "controller.law", f"{law} needs all axes at once; expected cascade, which a drive closes by itself"
+            description,
+            "controller.law",
+            f"{law} needs all axes at once; expected cascade, which a drive closes by itself",
         )
     for drive in required_drives(description):
         if drive.actuator.valve:
-            raise refuse(description, f"axes.{drive.owner}", "a servovalve has no electric drive; expected a motor")
+            raise refuse(
+                description, f"axes.{drive.owner}", "a servovalve has no electric drive; expected a motor"
+            )
 
 
 def axes_of_slaves(axes: int, per_slave: int) -> list[int]:
@@ -163,7 +172,9 @@ def with_brakes(description: RobotDescription) -> tuple[RobotDescription, list[s
         K = drive.winding.torque_constant if drive.winding is not None else 0.0
         torque = ASSUMED_BRAKE * (drive.ratings.torque_limit or limit * K or 1.0)
         torque = torque if math.isfinite(torque) else ASSUMED_BRAKE * max(limit * K, 1.0)
-        axes[drive.owner] = axes[drive.owner].model_copy(update={"brake": Brake.model_construct(torque=torque, delay=0.0)})
+        axes[drive.owner] = axes[drive.owner].model_copy(
+            update={"brake": Brake.model_construct(torque=torque, delay=0.0)}
+        )
         held.append(drive.name)
     return description.model_copy(update={"axes": axes}), held
 
@@ -203,7 +214,9 @@ def rated_current(drive: DriveData, limit: float, K: float) -> float:
     return limit / OVERLOAD if math.isfinite(limit) else 1.0
 
 
-def supervision(description: RobotDescription, robot: Robot, machine: Machine, data: Sequence[DriveData]) -> Any:
+def supervision(
+    description: RobotDescription, robot: Robot, machine: Machine, data: Sequence[DriveData]
+) -> Any:
     """What the drives watch, and where the switches of their joints are, SUPERVISED (m,)."""
     ports, axes = np.zeros(len(data), SUPERVISED), machine.axes
     ports["law"], ports["level"] = axes["law"], axes["level"]
@@ -233,7 +246,11 @@ def with_plant(drives: Drives, plant: RobotPlant) -> Application:
 
     def prepare(objects: Dictionary) -> None:
         check_options(objects)
-        take_faults(objects, plant, [drives.places.index((slave, n)) for slave in [next(slaves)] for n in range(len(objects.axes))])
+        take_faults(
+            objects,
+            plant,
+            [drives.places.index((slave, n)) for slave in [next(slaves)] for n in range(len(objects.axes))],
+        )
 
     return Application(
         application.axes, application.operational, application.cycle_at, application.context, after, prepare

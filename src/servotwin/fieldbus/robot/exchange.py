@@ -28,8 +28,16 @@ COMMANDED, SPEED, CURRENT = int(Law.COMMANDED), int(Level.SPEED), int(Level.CURR
 AT_LIMIT = int(Saturation.VOLTAGE | Saturation.CURRENT | Saturation.SPEED_COMMAND)
 HOT = int(DriveFault.OVER_TEMPERATURE)
 PARTS = 65536.0  # of an increment: so fine are set-points
-STALL_TIME, STALL_SPEED, STALL_SHARE = 0.5, 0.5, 0.95  # s, rad/s, of the current limit: a shaft that is blocked
-OPEN_TIME, OPEN_ASKED, OPEN_FOUND = 0.01, 0.1, 0.01  # s, shares of the current limit: a winding without current
+STALL_TIME, STALL_SPEED, STALL_SHARE = (
+    0.5,
+    0.5,
+    0.95,
+)  # s, rad/s, of the current limit: a shaft that is blocked
+OPEN_TIME, OPEN_ASKED, OPEN_FOUND = (
+    0.01,
+    0.1,
+    0.01,
+)  # s, shares of the current limit: a winding without current
 NEGATIVE_LIMIT, POSITIVE_LIMIT, HOME = 1, 2, 4  # bits of 60FD
 OVER_CURRENT, OVERVOLTAGE, UNDERVOLTAGE = (
     AXIS_ERRORS["over-current"],

@@ -139,6 +139,8 @@ class Injector:
     def _change(self, plant: RobotPlant, injection: Injection, begins: bool) -> None:
         if begins:
             inject(plant, injection)
+            where = "supply" if injection.axis < 0 else plant.motors[injection.axis]
+            plant.happened.append((plant.now_ns * 1e-9, where, f"fault: {injection.kind.name}"))
             self._active.append(injection)
         elif injection in self._active:
             self._active.remove(injection)
@@ -251,7 +253,9 @@ def _injection(node: Node, at: str, motors: Sequence[str]) -> Injection:
 def _axis(node: Node, fields: dict[str, Node], at: str, kind: Kind, motors: Sequence[str]) -> int:
     if kind.shared:
         if "axis" in fields:
-            raise fields["axis"].error(f"a fault of kind {kind.name} concerns all axes; remove it", f"{at}.axis")
+            raise fields["axis"].error(
+                f"a fault of kind {kind.name} concerns all axes; remove it", f"{at}.axis"
+            )
         return -1
     if "axis" not in fields:
         raise node.error(f"'axis' is missing; expected one of {', '.join(motors)}", at)
@@ -281,5 +285,7 @@ def _quantity(node: Node, at: str, unit: str, least: float) -> float:
     except ValueError as error:
         raise node.error(str(error), at) from None
     if not least <= number <= 1e9:
-        raise node.error(f"{quoted(node.value)} is out of range; expected {least:g} to 1e9 {unit}".rstrip(), at)
+        raise node.error(
+            f"{quoted(node.value)} is out of range; expected {least:g} to 1e9 {unit}".rstrip(), at
+        )
     return number

@@ -7,6 +7,7 @@ loop of the simulation switches windings and brakes, compiles what it meets firs
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from servotwin.simulation.plant.status import RunStatus
 from servotwin.simulation.plant.switched_drives import close_brake
 
 AHEAD = 1_000_000_000  # ns for which room for rows is made at once
+MOST_RECORDED = 2_000_000_000  # bytes of rows
 WHAT_HAPPENED = {
     RunStatus.DIVERGED: "the simulation diverged",
     RunStatus.STALLED: "the simulation stalled: too many events in one interval",
@@ -31,7 +33,7 @@ WHAT_HAPPENED = {
 class RobotPlant:
     """The machine of a robot as the ``Plant`` of its drives.
 
-    ``ports``: SUPERVISED, (m,). ``error``: what ended it; whoever serves the drives raises it (``check``). ``segment``:
+    ``ports``: SUPERVISED, (m,). ``recording``: rows and commands are kept, up to ``MOST_RECORDED``. ``error``: what ended it; whoever serves the drives raises it (``check``). ``segment``:
     record of the segment, whose period is that of the set-points.
     """
 
@@ -43,6 +45,9 @@ class RobotPlant:
         self.error: BaseException | None = None
         self.segment: Any = None
         self.nominal_voltage = 0.0
+        self.motors: Sequence[str] = ()
+        self.commanded: list[tuple[int, Any]] = []  # instant [ns] and counts (m,), where they are recorded
+        self.happened: list[tuple[float, str, str]] = []  # instant [s], where, what
         self._setpoints = machine.servo.setpoints = np.zeros((1, len(ports), 3))
         self._lines = np.zeros(len(ports), np.int64)
         self._rest = self._reserved = 0
@@ -125,13 +130,18 @@ class RobotPlant:
         unit, until = machine.servo, self.now_ns + period
         self.injector.apply(self, until)
         changed = give_commands(
-            self.drives.drives, unit.axes, self.ports, unit.feedback, self._setpoints, self._lines, period * 1e-9
+            self.drives.drives,
+            unit.axes,
+            self.ports,
+            unit.feedback,
+            self._setpoints,
+            self._lines,
+            period * 1e-9,
         )
         if changed:
             unit.enable(self._lines, self._setpoints[0, :, 0])
-        if self.recording and until > self._reserved:
-            self._reserved = until + AHEAD
-            machine.reserve(self._reserved)
+        if self.recording:
+            self._record(until)
         machine.advance(until)
         status = int(self._status[0])
         if status:
@@ -139,8 +149,23 @@ class RobotPlant:
             raise SimulationError(f"{text} at {until * 1e-9:.6f} s")
         self._measure(period)
 
+    def _record(self, until: int) -> None:
+        self.commanded.append((until, self._setpoints[0, :, 0].copy()))
+        if until > self._reserved:
+            self._reserved = until + AHEAD
+            self.machine.reserve(self._reserved)
+            if self.machine.rows.nbytes > MOST_RECORDED:
+                self.recording = False
+                self.happened.append((until * 1e-9, "recording", "full: the rest is not recorded"))
+
     def _measure(self, period: int) -> None:
         unit = self.machine.servo
         take_measurements(
-            self.drives.drives, unit.axes, self.ports, unit.feedback, self.machine.motors, unit.inverse, period * 1e-9
+            self.drives.drives,
+            unit.axes,
+            self.ports,
+            unit.feedback,
+            self.machine.motors,
+            unit.inverse,
+            period * 1e-9,
         )

@@ -42,7 +42,7 @@ def ready(bus: RobotBus) -> None:
 
 
 def move(bus: RobotBus, periods: int, until: int | None = None) -> None:
-    """All axes at a constant speed, to the side where home is, until the first has a fault of this code, at most so many periods."""
+    """All axes at a constant speed toward home, until one has a fault of this code, at most so many periods."""
     sides = np.where(bus.counts > HOME, -1, 1)
     for _ in range(periods):
         for target, side in zip(bus.targets, sides, strict=True):
@@ -149,7 +149,7 @@ def test_jammed_brake_is_a_following_error(bus: RobotBus) -> None:
 
 
 def test_stuck_encoder_is_found(bus: RobotBus) -> None:
-    """The speed loop sees no speed and asks for more and more: overspeed of the shaft stays unseen, the error does not."""
+    """The loops see neither way nor speed; the following error grows."""
     ready(bus)
     bus.set_object("following_window", TURN // 100)
     inject(bus, "encoder-stuck", axis=3)
@@ -232,7 +232,7 @@ def test_plan_happens_at_its_instants() -> None:
 )
 def test_plan_that_cannot_be_used_is_refused_in_one_line(line: str, words: str) -> None:
     text = f"format: servotwin-drive-faults/1\nfaults:\n  - {line}\n"
-    with pytest.raises(InputError, match="plan.yaml:3") as refused:
+    with pytest.raises(InputError, match=r"plan\.yaml:3") as refused:
         parse_fault_plan(text, MOTORS, "plan.yaml")
     assert words in str(refused.value)
     assert "\n" not in str(refused.value)

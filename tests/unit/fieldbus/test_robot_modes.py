@@ -24,7 +24,12 @@ def begin(bus: RobotBus, mode: int = CSP, axis: int = 0) -> None:
     """All axes at rest and enabled, one of them in a mode; options and limits as they were."""
     bus.modes = [CSP] * bus.m
     bus.cycle(0, 300)
-    for name, value in (("quick_stop_option", 2), ("max_torque", 3000), ("disable_option", 1), ("path_speed", 0)):
+    for name, value in (
+        ("quick_stop_option", 2),
+        ("max_torque", 3000),
+        ("disable_option", 1),
+        ("path_speed", 0),
+    ):
         bus.set_object(name, value)
     bus.enable(settle=200)
     bus.modes[axis] = mode
@@ -158,7 +163,14 @@ def test_lines_follow_the_states_in_every_mode(bus: RobotBus, mode: int) -> None
     bus.hold()
     bus.set_object("disable_option", 0)
     lines = bus.robot.machine.servo.command["enable"][0]
-    way = ((ENABLE, ENABLED), (SWITCH_ON, ON), (SHUTDOWN, READY), (SWITCH_ON, ON), (0x00, DISABLED), (SHUTDOWN, READY))
+    way = (
+        (ENABLE, ENABLED),
+        (SWITCH_ON, ON),
+        (SHUTDOWN, READY),
+        (SWITCH_ON, ON),
+        (0x00, DISABLED),
+        (SHUTDOWN, READY),
+    )
     for word, state in way:
         bus.cycle(word, 2)
         assert bus.states()[0] == state

@@ -140,7 +140,7 @@ class RobotPlant:
             period * 1e-9,
         )
         if changed:
-            unit.enable(self._lines.tolist(), self._setpoints[0, :, 0])
+            unit.enable((self._lines != 0).tolist(), self._setpoints[0, :, 0])
         if self.recording:
             self._record(until)
         machine.advance(until)

@@ -16,7 +16,7 @@ $(eval $(wordlist 2,2,$(MAKECMDGOALS)):;@:)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test campaign lint fuzz kills bench bench-against optimal calibration hil fresh objects package pins audit hashed clean
+.PHONY: help demo test campaign lint fuzz kills bench bench-against optimal calibration hil bus fresh objects package pins audit hashed clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## */  make \1\t/' | expand -t 21
@@ -24,7 +24,7 @@ help:  ## list the targets
 demo: $(VENV)/.ready-core  ## simulate the GSIS SCARA with drives and controllers, write out/demo
 	$(BIN)/servotwin demo --out out/demo
 
-test: $(VENV)/.ready-test $(VENV)/.ready-octave  ## run all tests (PYTEST_ARGS="-k word" to choose)
+test: $(VENV)/.ready-test $(VENV)/.ready-octave $(VENV)/.ready-tshark  ## run all tests (PYTEST_ARGS="-k word" to choose)
 	$(BIN)/python -m pytest -q $(PYTEST_ARGS)
 
 campaign: $(VENV)/.ready-test  ## the tests of random cases with all their cases; make test takes a sample of each
@@ -53,6 +53,9 @@ calibration: $(VENV)/.ready-test  ## simulated calibrations: errors held out aga
 
 hil: $(VENV)/.ready-test  ## motor substitution in real time: rates, faults, a flood; wants a quiet machine (HIL="5 3 5000": small)
 	$(BIN)/python -m benchmarks.hil_campaign $(HIL)
+
+bus: $(VENV)/.ready-test $(VENV)/.ready-tshark  ## EtherCAT frames back to back through four and six drives, with pysoem as the master
+	$(BIN)/python -m benchmarks.bus_rate
 
 fresh:  ## demo, test and a short bench, each as the first command in a fresh clone of the last commit
 	$(PYTHON) tools/fresh_clone.py
@@ -107,8 +110,22 @@ $(VENV)/.ready-octave: $(VENV)/.ready-venv
 	fi
 	@touch $@
 
+# tshark dissects recordings of the fieldbus, as Wireshark does; the same rules, TSHARK=no leaves the system as it is.
+TSHARK_PACKAGE := install --yes --no-install-recommends tshark iproute2
+$(VENV)/.ready-tshark: $(VENV)/.ready-venv
+	@if command -v tshark >/dev/null && PATH="$$PATH:/usr/sbin:/sbin" command -v ip >/dev/null; then :; \
+	elif [ "$(TSHARK)" != no ] && command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+		echo "installing tshark ..."; export DEBIAN_FRONTEND=noninteractive; \
+		{ timeout 60 $(APT) update && timeout 300 $(APT) --download-only $(TSHARK_PACKAGE) \
+			&& $(APT) --no-download $(TSHARK_PACKAGE); } >/dev/null 2>&1 \
+		|| echo "tshark cannot be installed here: tests that need it are skipped"; \
+	else \
+		echo "no tshark here: tests that need it are skipped"; \
+	fi
+	@touch $@
+
 $(VENV)/.ready-test: $(VENV)/.ready-venv $(PINS)
-	@echo "installing servotwin, the development tools, Pinocchio and MuJoCo ..."
+	@echo "installing servotwin, the development tools, Pinocchio, MuJoCo and two masters ..."
 	@$(PIP) --editable '.[dev,verify]'
 	@touch $@ $(VENV)/.ready-core $(VENV)/.ready-lint
 

@@ -83,6 +83,15 @@ IO_SCRIPT = yaml_tree._pairs(
         ],
     }
 )
+FAULT_PLAN = yaml_tree._pairs(
+    {
+        "format": "servotwin-drive-faults/1",
+        "faults": [
+            {"at": "0.5 s", "axis": "th1", "kind": "encoder-lost", "until": "0.8 s"},
+            {"at": "1.5 s", "kind": "supply-voltage", "value": "150 V"},
+        ],
+    }
+)
 XACRO = """<robot name="x" xmlns:xacro="http://www.ros.org/wiki/xacro">
   <xacro:arg name="length" default="0.5"/>
   <xacro:property name="half" value="${0.5/2}"/>
@@ -499,6 +508,15 @@ def read_state(folder: Path) -> object:
     return found
 
 
+def read_faults(folder: Path) -> object:
+    """A plan of faults: instants in order of time and axes that exist, or a refusal."""
+    from servotwin.fieldbus.robot.faults import read_fault_plan
+
+    plan = read_fault_plan(folder / "faults.yaml", ("th1", "th2"))
+    assert all(each.at >= 0 and -1 <= each.axis < 2 for each in plan)
+    return plan
+
+
 def make_frames(rng: Random) -> Files:
     """Frames of a rig and of its simulator: good ones, changed ones, those with strange numbers, random bytes."""
     from fuzz.rig_frames import frames
@@ -520,7 +538,22 @@ def read_pose_table(folder: Path) -> object:
     return parse_poses(folder / "poses.csv")
 
 
+def make_bus(rng: Random) -> Files:
+    """EtherCAT frames with datagrams of all commands, and with SDOs in mailboxes."""
+    from fuzz.bus_frames import frames
+
+    return {"frames.bin": frames(rng)}
+
+
+def read_bus(folder: Path) -> object:
+    """Every frame through slaves in OP: registers, mailboxes, SDOs, states, drives."""
+    from fuzz.bus_frames import read_all
+
+    return read_all((folder / "frames.bin").read_bytes())
+
+
 DECODERS: dict[str, Decoder] = {
+    "bus": Decoder(make_bus, read_bus, 2),
     "frames": Decoder(make_frames, read_frames, 2),
     "folder": Decoder(make_folder, read_folder),
     "robot": Decoder(make_robot, read_robot, 4),
@@ -536,6 +569,10 @@ DECODERS: dict[str, Decoder] = {
         lambda rng: {"io.yaml": yaml_tree.mutated_yaml(rng, IO_SCRIPT, [IO_SCRIPT, *_points()])}, read_io
     ),
     "poses": Decoder(make_poses, read_poses, 2),
+    "faults": Decoder(
+        lambda rng: {"faults.yaml": yaml_tree.mutated_yaml(rng, FAULT_PLAN, [FAULT_PLAN, IO_SCRIPT])},
+        read_faults,
+    ),
     "csv": Decoder(lambda rng: {"log.csv": tables.mutated_csv(rng)}, read_csv, 2),
     "result": Decoder(
         lambda rng: {

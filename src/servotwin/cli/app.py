@@ -8,6 +8,7 @@ import typer
 
 from servotwin import __version__
 from servotwin.cli.app_accuracy import add_commands as add_accuracy_commands
+from servotwin.cli.app_bus import add_commands as add_bus_commands
 from servotwin.cli.app_calibrate import add_commands as add_calibrate_commands
 from servotwin.cli.app_catalogue import add_commands as add_catalogue_commands
 from servotwin.cli.app_hil import add_commands as add_hil_commands
@@ -568,6 +569,7 @@ add_workspace_commands(app)
 add_accuracy_commands(app)
 add_calibrate_commands(app)
 add_hil_commands(app)
+add_bus_commands(app)
 add_commands(app)
 
 

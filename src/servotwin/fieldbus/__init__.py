@@ -1,0 +1,1 @@
+"""Real wires: drives as slaves on a fieldbus, and what a controller needs to command drives over one."""

@@ -1,0 +1,1 @@
+"""The drive profile CiA 402: states, transitions, modes, and the port to the axis behind a drive."""

@@ -1,0 +1,1 @@
+"""EtherCAT: frames, recordings, and slave controllers in software."""

@@ -1,0 +1,44 @@
+"""Recordings of Ethernet frames as pcap files with nanoseconds, which Wireshark opens."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from servotwin.errors import InputError
+
+NANOSECONDS = 0xA1B23C4D  # magic number
+ETHERNET = 1  # link type
+LONGEST = 65535
+_HEADER = struct.Struct("<IHHiIII")
+_RECORD = struct.Struct("<IIII")
+
+
+class PcapWriter:
+    """Writes frames as they come; what is on disk is a valid file up to the last frame at any time."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.file = file
+        file.write(_HEADER.pack(NANOSECONDS, 2, 4, 0, 0, LONGEST, ETHERNET))
+
+    def write(self, frame: bytes, time_ns: int) -> None:
+        """One frame at an instant [ns]."""
+        seconds, rest = divmod(time_ns, 1_000_000_000)
+        self.file.write(_RECORD.pack(seconds & 0xFFFFFFFF, rest, len(frame), len(frame)) + frame)
+
+
+def read_pcap(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Instants [ns] and frames of a recording that ``PcapWriter`` wrote; one that was cut short ends earlier."""
+    data = path.read_bytes()
+    if len(data) < _HEADER.size or _HEADER.unpack_from(data)[0] != NANOSECONDS:
+        raise InputError("no pcap file with nanoseconds, little-endian", file=str(path))
+    at = _HEADER.size
+    while at + _RECORD.size <= len(data):
+        seconds, rest, length, _ = _RECORD.unpack_from(data, at)
+        at += _RECORD.size
+        if length > LONGEST or at + length > len(data):
+            return
+        yield seconds * 1_000_000_000 + rest, data[at : at + length]
+        at += length

@@ -1,0 +1,1 @@
+"""Slave controllers in software: registers, SyncManagers, FMMUs, EEPROM, watchdogs, distributed clocks."""

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from servotwin import __version__
+from servotwin.cli.app_bus import add_commands as add_bus_commands
 from servotwin.cli.app_catalogue import add_commands as add_catalogue_commands
 from servotwin.cli.app_hil import add_commands as add_hil_commands
 from servotwin.cli.app_jobs import add_commands
@@ -564,6 +565,7 @@ add_catalogue_commands(app)
 add_model_commands(app)
 add_workspace_commands(app)
 add_hil_commands(app)
+add_bus_commands(app)
 add_commands(app)
 
 

@@ -10,7 +10,9 @@ from servotwin.cli.options import PLAIN, Folder, Json, NoReport, Overwrite, Robo
 
 Interface = Annotated[
     str,
-    typer.Option("--interface", metavar="NAME", help="Network interface that carries EtherCAT and nothing else."),
+    typer.Option(
+        "--interface", metavar="NAME", help="Network interface that carries EtherCAT and nothing else."
+    ),
 ]
 Pcap = Annotated[
     str | None, typer.Option("--pcap", metavar="FILE", help="Record every frame; Wireshark opens it.")
@@ -37,14 +39,19 @@ def control(
     interface: Interface,
     job: Annotated[
         str | None,
-        typer.Option("--job", metavar="JOB", help="Run this job; without it, lines of an operator are taken."),
+        typer.Option(
+            "--job", metavar="JOB", help="Run this job; without it, lines of an operator are taken."
+        ),
     ] = None,
     lock_step: Annotated[
         bool, typer.Option("--lock-step", help="Every frame is a period: for simulated drives in lock-step.")
     ] = False,
     no_clocks: Annotated[bool, typer.Option("--no-clocks", help="Leave distributed clocks off.")] = False,
     watchdog: Annotated[
-        int, typer.Option("--watchdog", metavar="MS", help="After so long without frames drives stop.", min=1, max=6000)
+        int,
+        typer.Option(
+            "--watchdog", metavar="MS", help="After so long without frames drives stop.", min=1, max=6000
+        ),
     ] = 100,
     override: Annotated[
         int, typer.Option("--override", metavar="PERCENT", help="Speed of the job.", parser=override_percent)
@@ -53,7 +60,9 @@ def control(
         str | None, typer.Option("--io", metavar="FILE", help="Inputs and keys at given times.")
     ] = None,
     pcap: Pcap = None,
-    mcap: Annotated[bool, typer.Option("--mcap", help="Write signals.mcap too, which Foxglove opens.")] = False,
+    mcap: Annotated[
+        bool, typer.Option("--mcap", help="Write signals.mcap too, which Foxglove opens.")
+    ] = False,
     arm_hardware: Arm = False,
     overrides: Set = None,
     out: Folder = None,
@@ -117,7 +126,9 @@ def watch(
     slave: SlaveNumber,
     entries: Annotated[list[str], typer.Argument(metavar="OBJECT...", help="Index and subindex of each.")],
     interface: Interface,
-    count: Annotated[int, typer.Option("--count", metavar="NUMBER", help="End after so many; default never.")] = 0,
+    count: Annotated[
+        int, typer.Option("--count", metavar="NUMBER", help="End after so many; default never.")
+    ] = 0,
     every: Annotated[str, typer.Option("--every", metavar="TIME", help="Time between two.")] = "500 ms",
     pcap: Pcap = None,
     json: Json = False,

@@ -113,7 +113,9 @@ def _print(run: ControlRun, files: ControlFiles, *, json: bool) -> None:
         print_json({**places, **numbers, "path_um": path})
         return
     counts = run.counts
-    print_line(f"slaves: {len(run.slaves)}, in OP; distributed clocks {'on' if run.settings.clocks else 'off'}")
+    print_line(
+        f"slaves: {len(run.slaves)}, in OP; distributed clocks {'on' if run.settings.clocks else 'off'}"
+    )
     print_line(
         f"cycles: {counts['cycles']}, {counts['lost']} lost, {counts['wrong']} wrong working counters, "
         f"{counts['skipped']} deadlines left out"

@@ -113,7 +113,7 @@ def write_object(
     subindex: int,
     value: str | int | bytes,
     *,
-    type: str | None = None,  # noqa: A002 -- the standard's word
+    type: str | None = None,
     arm_hardware: bool = False,
 ) -> ObjectValue:
     """Write one entry of a slave and read it back; a slave that is not simulated has to be armed.

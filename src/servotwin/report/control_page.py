@@ -97,13 +97,20 @@ def _cards(page: Page, run: ControlRun) -> None:
     late = numbers["late_us"]
     if late is not None and not run.settings.lock_step:
         cards.append(
-            Card("Late", f"{late['p99']:.3g}", "us", f"99 %; most {late['max']:.4g} us, {counts['skipped']} skipped")
+            Card(
+                "Late",
+                f"{late['p99']:.3g}",
+                "us",
+                f"99 %; most {late['max']:.4g} us, {counts['skipped']} skipped",
+            )
         )
     page.cards(cards)
 
 
 def _joints(page: Page, run: ControlRun) -> None:
-    page.section("Joints", "Reference and positions by the drives' encoders; what is behind in time is in both.")
+    page.section(
+        "Joints", "Reference and positions by the drives' encoders; what is behind in time is in both."
+    )
     time, figures = run.log["time_ns"] * NANO, []
     for k, (name, unit) in enumerate(zip(run.joints, run.units, strict=True)):
         shown = of_unit(unit)
@@ -153,6 +160,8 @@ def _histogram(values: Any, title: str) -> go.Figure:
 
 
 def _slaves(page: Page, run: ControlRun) -> None:
-    page.section("Slaves", "As they were verified before OP; delays and clock differences as they were measured.")
+    page.section(
+        "Slaves", "As they were verified before OP; delays and clock differences as they were measured."
+    )
     columns = ("slave", "name", "vendor", "product", "delay [ns]", "clock off [ns]")
     page.table(columns, [[str(value) for value in slave.values()] for slave in run.slaves], text_columns=4)

@@ -31,11 +31,11 @@ def mcap_bytes(topic: str, columns: Mapping[str, Array], times_ns: Array) -> byt
     """A file with one topic; ``times_ns`` (k,) of the rows, from zero on."""
     names = list(columns)
     described = {"type": "object", "properties": {name: {"type": "number"} for name in names}}
-    schema = json.dumps(described).encode()
+    schema = json.dumps(described)
     parts = [
         MAGIC,
         _record(HEADER, _text("") + _text("servotwin")),
-        _record(SCHEMA, struct.pack("<H", 1) + _text(topic) + _text("jsonschema") + struct.pack("<I", len(schema)) + schema),
+        _record(SCHEMA, struct.pack("<H", 1) + _text(topic) + _text("jsonschema") + _text(schema)),
         _record(CHANNEL, struct.pack("<HH", 1, 1) + _text(topic) + _text("json") + struct.pack("<I", 0)),
     ]  # fmt: skip
     table = np.column_stack([np.asarray(columns[name], dtype=np.float64) for name in names])

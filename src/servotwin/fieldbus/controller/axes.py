@@ -19,7 +19,14 @@ TARGET, TARGET_SPEED, SPEED_OFFSET = 0x607A, 0x60FF, 0x60B1
 POSITION, SPEED, TORQUE = 0x6064, 0x606C, 0x6077
 SHUTDOWN, SWITCH_ON, ENABLE, QUICK_STOP, VOLTAGE_OFF, RESET = 0x06, 0x07, 0x0F, 0x02, 0x00, 0x80
 LARGEST = 2**31 - 1
-_FORMATS = {(1, True): "<b", (2, True): "<h", (4, True): "<i", (1, False): "<B", (2, False): "<H", (4, False): "<I"}
+_FORMATS = {
+    (1, True): "<b",
+    (2, True): "<h",
+    (4, True): "<i",
+    (1, False): "<B",
+    (2, False): "<H",
+    (4, False): "<I",
+}
 ERROR_TEXTS = {
     **{code: text for text, code in AXIS_ERRORS.items()},
     int(ErrorCode.COMMUNICATION): "communication: no outputs in time",
@@ -50,7 +57,12 @@ def next_word(state: State | None, *, enable: bool) -> int:
     """
     if not enable:
         return QUICK_STOP if state in (State.ENABLED, State.QUICK_STOP) else VOLTAGE_OFF
-    words = {State.SWITCH_ON_DISABLED: SHUTDOWN, State.READY: SWITCH_ON, State.SWITCHED_ON: ENABLE, State.ENABLED: ENABLE}
+    words = {
+        State.SWITCH_ON_DISABLED: SHUTDOWN,
+        State.READY: SWITCH_ON,
+        State.SWITCHED_ON: ENABLE,
+        State.ENABLED: ENABLE,
+    }
     return words.get(state, VOLTAGE_OFF) if state is not None else VOLTAGE_OFF
 
 
@@ -107,7 +119,11 @@ INPUTS = (STATUSWORD, MODE_DISPLAY, POSITION, SPEED, TORQUE, ERROR_CODE)
 
 def axes_on(slave: Slave) -> list[int]:
     """Numbers of the axes of a slave: those whose controlword is among its outputs."""
-    found = [(e.index - CONTROLWORD) // AXIS_STEP for e in slave.outputs if (e.index - CONTROLWORD) % AXIS_STEP == 0]
+    found = [
+        (e.index - CONTROLWORD) // AXIS_STEP
+        for e in slave.outputs
+        if (e.index - CONTROLWORD) % AXIS_STEP == 0
+    ]
     return sorted(n for n in found if 0 <= n < 8)
 
 

@@ -26,14 +26,17 @@ from servotwin.motion.limits import MotionLimits
 from servotwin.simulation.job_plant import feedback_of
 from servotwin.simulation.scenario.io_script import Surroundings
 
-TOLERATED = 3  # cycles in a row without an answer, before the controller stops
 SPEED_ROOM = 1.5  # of the speed limit, that a target may move in a period
 EDGE = 1e-4  # rad or m beyond a joint's range that rounding may take
+HOLDING = POWERED - {State.ENABLING}  # states in which every drive must be enabled
 STATES = {state: k for k, state in enumerate(State)}
 
 
 class BusPlant:
-    """Fills the ``Plant`` of the main controller; ``fault`` is what stopped it, empty while all is well."""
+    """Fills the ``Plant`` of the main controller; ``fault`` is what stopped it, empty while all is well.
+
+    ``tolerance``: cycles in a row that may stay without an answer. A wrong working counter stops at once.
+    """
 
     def __init__(
         self,
@@ -45,10 +48,12 @@ class BusPlant:
         period_ns: int,
         clock: BusClock | LockStepClock,
         surroundings: Surroundings | None = None,
+        *,
+        tolerance: int = 3,
     ) -> None:
         assert master.image is not None
         self.master, self.image, self.axes, self.clock = master, master.image, axes, clock
-        self.surroundings = surroundings or Surroundings()
+        self.surroundings, self.tolerance = surroundings or Surroundings(), tolerance
         self.limits, self.period = limits, period_ns * 1e-9
         self._N, self._inverse = ratios, np.linalg.inv(ratios)
         self._per_rad = np.array([axis.per_rad for axis in axes])
@@ -61,8 +66,8 @@ class BusPlant:
         self._last: Array | None = None  # joints of the last target under power
         self._resetting = 0
         self.emergencies: list[str] = []
-        self._now_ns = 0
         self._trip = 0
+        self._image = b""
 
     # --- what the controller sees --------------------------------------------------------------------
     def feedback(self) -> Feedback:
@@ -143,7 +148,7 @@ class BusPlant:
             self._read()
             if self.master.reference is not None:
                 self.clock.follow(self.image.number("clock"), self.master.first_sync)
-        elif outcome is Outcome.LOST and self.image.number("lost_now") <= TOLERATED:
+        elif outcome is Outcome.LOST and self.image.number("lost_now") <= self.tolerance:
             return
         elif not self.fault:
             self.fault = str(self.master.diagnose(outcome))
@@ -163,11 +168,10 @@ class BusPlant:
                 if self._resetting == 0:
                     self.fault = f"{axis.label}: {self._why(axis)}"
                     return
-            elif command.state in POWERED and command.state is not State.ENABLING:
-                if state is not DriveState.ENABLED:
-                    name = "unknown" if state is None else state.name.lower().replace("_", " ")
-                    self.fault = f"{axis.label}: is not enabled but '{name}'"
-                    return
+            elif command.state in HOLDING and state is not DriveState.ENABLED:
+                name = "unknown" if state is None else state.name.lower().replace("_", " ")
+                self.fault = f"{axis.label}: is not enabled but '{name}'"
+                return
 
     def _why(self, axis: BusAxis) -> str:
         """What a drive in fault reports: 603F, and the emergency message behind it."""
@@ -191,7 +195,7 @@ class BusPlant:
 
     def _note(self, command: Command, now_ns: int, targets: Any) -> None:
         row = self.log.next_row()
-        image = getattr(self, "_image", b"")
+        image = self._image
         row["time_ns"], row["outcome"] = now_ns, self.image.record["outcome"][0]
         row["counter"], row["late_ns"] = self.image.record["counter"][0], self.clock.late_ns
         row["round_trip_ns"], row["phase_ns"] = self._trip, self.clock.phase_ns

@@ -44,7 +44,9 @@ class CycleLog:
         """The rows that there are."""
         return self.table[: self.rows]
 
-    def columns(self, motors: tuple[str, ...], joints: tuple[str, ...], units: tuple[str, ...]) -> dict[str, Array]:
+    def columns(
+        self, motors: tuple[str, ...], joints: tuple[str, ...], units: tuple[str, ...]
+    ) -> dict[str, Array]:
         """Columns for a Parquet file, named with their units."""
         rows = self.filled
         found: dict[str, Array] = {"time_s": rows["time_ns"] * 1e-9}
@@ -52,8 +54,17 @@ class CycleLog:
             found[f"q_ref_{name}_{unit}"] = rows["q_ref"][:, k]
             found[f"q_{name}_{unit}"] = rows["q"][:, k]
         for k, name in enumerate(motors):
-            for field, unit in (("target", "units"), ("position", "units"), ("speed", "units_per_s"), ("torque", "permille"), ("statusword", ""), ("error", "")):
-                found["_".join(part for part in (field, name, unit) if part)] = rows[field][:, k].astype(np.float64)
+            for field, unit in (
+                ("target", "units"),
+                ("position", "units"),
+                ("speed", "units_per_s"),
+                ("torque", "permille"),
+                ("statusword", ""),
+                ("error", ""),
+            ):
+                found["_".join(part for part in (field, name, unit) if part)] = rows[field][:, k].astype(
+                    np.float64
+                )
         found["working_counter"] = rows["counter"].astype(np.float64)
         found["outcome"] = rows["outcome"].astype(np.float64)
         found["late_us"] = rows["late_ns"] * 1e-3

@@ -88,7 +88,9 @@ class OperatorPanel:
         if not words:
             raise InputError("expected a job", field="run")
         robot = self.robot
-        player = Player(load_program(" ".join(words)), robot.robot, robot.limits, period=robot.period_ns * 1e-9)
+        player = Player(
+            load_program(" ".join(words)), robot.robot, robot.limits, period=robot.period_ns * 1e-9
+        )
         reply = robot.press(Event.LOAD, program=player)
         return self._said(robot.press(Event.RUN) if reply else reply)
 

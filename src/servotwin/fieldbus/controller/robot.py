@@ -33,6 +33,7 @@ from servotwin.simulation.stepping import Stepper, Work, in_turn
 
 ENABLING = 200_000_000  # ns that the drives get to be enabled, on top of their brakes
 SIMULATED = Identity()
+USUAL, PATIENT = 5.0, 2000.0  # ms
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,8 @@ class BusSettings:
 
     ``lock_step``: every frame is a period, nobody waits; ``clocks``: distributed clocks; ``watchdog_ms`` of the
     drives; ``expected``: identities of the slaves, by default those of simulated drives; ``arm_hardware``: drives that
-    are not simulated may be moved.
+    are not simulated may be moved; ``tolerance``: cycles in a row that may stay without an answer; ``timeout_ms`` for
+    an answer, by default 5 ms, in lock-step 2 s.
     """
 
     lock_step: bool = False
@@ -49,6 +51,14 @@ class BusSettings:
     watchdog_ms: int = 100
     expected: tuple[Expected, ...] = ()
     arm_hardware: bool = False
+    tolerance: int = 3
+    timeout_ms: float | None = None
+
+    @property
+    def timeout_ns(self) -> int:
+        """How long a cycle waits for its answer."""
+        usual = PATIENT if self.lock_step else USUAL
+        return round(1e6 * (usual if self.timeout_ms is None else self.timeout_ms))
 
 
 def is_simulated(slave: Slave) -> bool:
@@ -116,12 +126,16 @@ class BusRobot(LiveRobot):
         image = master.to_safeop(
             expected=expected, period_ns=period, clocks=chosen.clocks, watchdog_ms=chosen.watchdog_ms
         )
+        image.record["timeout"] = chosen.timeout_ns
         axes = place_axes(slaves, image, self.motors)
-        known = np.array([float(c) if c is not None else a.per_rad for c, a in zip(counts, axes, strict=True)])
+        known = np.array(
+            [float(c) if c is not None else a.per_rad for c, a in zip(counts, axes, strict=True)]
+        )
         earlier = getattr(self, "plant", None)
         self.plant: BusPlant = BusPlant(
-            master, axes, np.asarray(N, dtype=np.float64), known, self.limits, period, self.clock, self.surroundings
-        )
+            master, axes, np.asarray(N, dtype=np.float64), known, self.limits, period, self.clock,
+            self.surroundings, tolerance=chosen.tolerance,
+        )  # fmt: skip
         if earlier is not None:
             self.plant.log, self.plant.emergencies = earlier.log, earlier.emergencies
         master.operate(self.plant.idle)
@@ -176,7 +190,9 @@ class BusRobot(LiveRobot):
             if self.controller.state is not State.ENABLING:
                 break
         ready = self.controller.state is State.READY
-        return Reply(ready, self.controller.state, "" if ready else self.plant.fault or "the drives are not enabled")
+        return Reply(
+            ready, self.controller.state, "" if ready else self.plant.fault or "the drives are not enabled"
+        )
 
     def jog(self, mode: PcMode, jog: Jog) -> Reply:
         """Move by hand, as the mode allows it."""
@@ -214,7 +230,10 @@ def _set_cycle(slave: Slave, period_ns: int, *, clocks: bool) -> None:
     from servotwin.fieldbus.ethercat.master.sdo import SdoRefusedError
 
     for index in (0x1C32, 0x1C33):
-        for subindex, data in ((1, (2 if clocks else 1).to_bytes(2, "little")), (2, period_ns.to_bytes(4, "little"))):
+        for subindex, data in (
+            (1, (2 if clocks else 1).to_bytes(2, "little")),
+            (2, period_ns.to_bytes(4, "little")),
+        ):
             try:
                 slave.sdo.write(index, subindex, data)
             except SdoRefusedError as error:

@@ -18,7 +18,7 @@ from servotwin.errors import InputError
 from servotwin.fieldbus.controller.bus_plant import BusPlant
 from servotwin.fieldbus.controller.robot import BusRobot, BusSettings
 from servotwin.fieldbus.ethercat.master.exchange import Outcome
-from servotwin.fieldbus.ethercat.master.port import Port, RawPort
+from servotwin.fieldbus.ethercat.master.port import BusError, Port, RawPort
 from servotwin.fieldbus.ethercat.pcap import PcapWriter
 from servotwin.jobs.player import Player
 from servotwin.jobs.program import Program, load_program
@@ -140,7 +140,12 @@ def control_job(
         if beside is not None:
             stack.callback(beside.close)
         machine = BusRobot(
-            name, port, overrides, settings=chosen, surroundings=Surroundings(script), planning=beside or in_turn
+            name,
+            port,
+            overrides,
+            settings=chosen,
+            surroundings=Surroundings(script),
+            planning=beside or in_turn,
         )
         stack.callback(machine.close)
         player = _player(program, machine, fit=fit)
@@ -179,7 +184,9 @@ def _player(program: Program, machine: BusRobot, *, fit: bool) -> Player:
             raise problem.exception()
     control = controller_of(machine.description)
     substeps = int(control.main_period_ns // control.axis_period_ns)
-    return Player(program, machine.robot, machine.limits, fit=fit, period=control.main_period, substeps=substeps)
+    return Player(
+        program, machine.robot, machine.limits, fit=fit, period=control.main_period, substeps=substeps
+    )
 
 
 def _get_ready(machine: BusRobot, player: Player, override: int) -> None:
@@ -195,7 +202,8 @@ def _get_ready(machine: BusRobot, player: Player, override: int) -> None:
         machine.clock.wait_until(now)
         plant.carry_on(controller.step(now, plant.feedback()), now, now + T)
     if controller.state is not State.READY:
-        raise InputError(f"the drives are not enabled: {plant.fault or controller.state.value}", field="interface")
+        said = plant.fault or "; ".join(map(str, controller.alarms)) or controller.state.value
+        raise BusError(f"the drives are not enabled: {said}")
     for reply in (
         controller.press(Event.MODE, mode=Mode.PLAY),
         controller.press(Event.OVERRIDE, percent=override),

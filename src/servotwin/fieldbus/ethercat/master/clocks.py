@@ -29,7 +29,7 @@ LEAD = 20_000_000  # ns until the first SYNC0
 
 
 def set_up_clocks(wire: Wire, slaves: list[Slave]) -> Slave | None:
-    """Give the slaves with a clock one system time; the reference, which is the first of them; None if there is none."""
+    """Give the slaves with a clock one system time; the reference, the first of them; None if there is none."""
     clocked = [slave for slave in slaves if slave.sii.has_clock]
     if not clocked:
         return None

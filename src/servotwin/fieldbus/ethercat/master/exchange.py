@@ -130,9 +130,7 @@ def take_answer(exchange: Any) -> int:
     if exchange.counter != exchange.expected:
         exchange.wrong += 1
         return Outcome.COUNTER.value
-    if exchange.answered != exchange.slaves or (
-        exchange.state != 0 and exchange.al_status != exchange.state
-    ):
+    if exchange.answered != exchange.slaves or (exchange.state not in (0, exchange.al_status)):
         exchange.wrong += 1
         return Outcome.STATE.value
     at = exchange.headers[1] + HEADER + exchange.outputs_size

@@ -105,9 +105,7 @@ class Mailbox:
 
     def _send(self, message: Message) -> None:
         self.counter = next_counter(self.counter)
-        data = encode_message(
-            Message(message.protocol, message.body, self.counter), self.out[1]
-        )
+        data = encode_message(Message(message.protocol, message.body, self.counter), self.out[1])
         end = time.monotonic() + PATIENCE
         for _ in range(MOST_LOOKS):
             if self.wire.write(self.station, self.out[0], data):

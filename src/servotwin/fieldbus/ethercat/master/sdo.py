@@ -1,4 +1,4 @@
-"""SDO client: objects of a slave, read and written, expedited, normal and in segments; and what a slave tells of them."""
+"""SDO client: objects of a slave, read and written, expedited, normal and in segments; what a slave tells of them."""
 
 from __future__ import annotations
 

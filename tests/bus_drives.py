@@ -1,4 +1,4 @@
-"""A process of drives in a network of its own, with ideal axes; it runs a master beside them and says what it saw.
+"""A process of drives in a network of its own, with ideal axes or a robot; it runs a master beside them and says what it saw.
 
 python bus_drives.py '{"axes": [1, 1, 1, 1], "pcap": "x.pcap"}' MASTER ARGUMENT...
 """
@@ -23,13 +23,17 @@ def main(settings: dict[str, Any], master: list[str]) -> None:
     from servotwin.fieldbus.ethercat.slave.segment import Segment
     from servotwin.fieldbus.serving import serve
 
-    drives = Drives(settings["axes"])
-    drives.attach(ideal_plant(drives))
-    segment = Segment(
-        drives.application(),
-        clock=ClockKind.LOCK_STEP if settings.get("lock_step") else ClockKind.WALL,
-        drifts=settings.get("drifts", ()),
-    )
+    lock_step, drifts = bool(settings.get("lock_step")), settings.get("drifts", ())
+    if "robot" in settings:
+        from servotwin.fieldbus.robot.build import robot_drives
+
+        built = robot_drives(settings["robot"], lock_step=lock_step, drifts=drifts)
+        drives, segment = built.drives, built.segment
+    else:
+        drives = Drives(settings["axes"])
+        drives.attach(ideal_plant(drives))
+        clock = ClockKind.LOCK_STEP if lock_step else ClockKind.WALL
+        segment = Segment(drives.application(), clock=clock, drifts=drifts)
     for (
         device
     ) in segment.devices:  # a loaded machine may keep the master waiting for longer than the usual 100 ms

@@ -29,7 +29,7 @@ def initialised(bus: Any, expected: int) -> int:
     return len(bus.slaves())
 
 
-def main(expected: int, cycles: int) -> None:
+def main(expected: int, cycles: int, settle: int = 10) -> None:
     link = kickcat.create_link("stmaster", "")
     link.set_timeout(timedelta(milliseconds=200))
     bus = kickcat.Bus(link)
@@ -69,7 +69,7 @@ def main(expected: int, cycles: int) -> None:
         exchange()
         due += 0.001
         time.sleep(max(due - time.perf_counter(), 0.0))
-    for _ in range(10):
+    for _ in range(settle):
         seen = exchange()
         time.sleep(0.001)
     found["travel"] = [line[2] - s for line, s in zip(seen, start, strict=True)]
@@ -78,4 +78,4 @@ def main(expected: int, cycles: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]))
+    main(*(int(text) for text in sys.argv[1:]))

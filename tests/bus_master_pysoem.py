@@ -25,7 +25,7 @@ def enable_word(statusword: int) -> int:
     return 0x07 if statusword & 0x6F == 0x21 else 0x0F
 
 
-def main(expected: int, cycles: int) -> None:
+def main(expected: int, cycles: int, settle: int = 10) -> None:
     master = pysoem.Master()
     master.open("stmaster")
     found: dict[str, Any] = {}
@@ -84,7 +84,7 @@ def main(expected: int, cycles: int) -> None:
         worst = max(worst, *(abs(t - line[2]) for t, line in zip(targets, seen, strict=True)))
         due += 0.001
         time.sleep(max(due - time.perf_counter(), 0.0))
-    for _ in range(10):
+    for _ in range(settle):
         seen = exchange()
         time.sleep(0.001)
     found["travel"] = [line[2] - s for line, s in zip(seen, start, strict=True)]
@@ -98,4 +98,4 @@ def main(expected: int, cycles: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]))
+    main(*(int(text) for text in sys.argv[1:]))

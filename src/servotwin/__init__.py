@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from servotwin.design.model_study import ModelStudy, study_model
     from servotwin.design.statics import Statics, statics
     from servotwin.drives.own import EFFORT, LOSS, POWER, Actuator
+    from servotwin.fieldbus.robot.build import RobotDrives, robot_drives
+    from servotwin.fieldbus.robot.session import ServedDrives, serve_drives
     from servotwin.hil.real_time import RealTime
     from servotwin.hil.result import SubstitutionResult, SubstitutionRun
     from servotwin.hil.run import substitute
@@ -81,10 +83,12 @@ __all__ = [
     "Region",
     "Result",
     "Robot",
+    "RobotDrives",
     "RobotEquations",
     "RobotWarning",
     "Scenario",
     "ScrewSheet",
+    "ServedDrives",
     "ServotwinError",
     "ShapeError",
     "SimulationError",
@@ -111,7 +115,9 @@ __all__ = [
     "read_catalogue",
     "read_scenario",
     "read_substitution",
+    "robot_drives",
     "run_job",
+    "serve_drives",
     "simulate",
     "size",
     "state_space",
@@ -137,6 +143,10 @@ _HOMES = {
     "POWER": "servotwin.drives.own",
     "OptimalMotion": "servotwin.motion.optimal.result",
     "RealTime": "servotwin.hil.real_time",
+    "RobotDrives": "servotwin.fieldbus.robot.build",
+    "ServedDrives": "servotwin.fieldbus.robot.session",
+    "robot_drives": "servotwin.fieldbus.robot.build",
+    "serve_drives": "servotwin.fieldbus.robot.session",
     "Region": "servotwin.motion.optimal.task",
     "optimise_motion": "servotwin.motion.optimal.optimise",
     "PythonLaw": "servotwin.control.servo.user_laws",

@@ -46,7 +46,7 @@ def lines_of(text: str) -> dict[str, Any]:
 
 def run(settings: dict[str, Any], script: str) -> dict[str, Any]:
     """What both said; a master whose own time limits a loaded machine broke gets another chance."""
-    master = (sys.executable, str(TESTS / script), str(len(settings["axes"])), "200")
+    master = (sys.executable, str(TESTS / script), str(len(settings["axes"])), "200", str(settings.get("settle", 10)))
     for _ in range(ATTEMPTS):
         done = subprocess.run(
             drives(settings, *master), capture_output=True, text=True, timeout=120, check=False
@@ -89,6 +89,36 @@ def test_pysoem_moves_four_drives_with_distributed_clocks(tmp_path: Path) -> Non
     if TSHARK is None:
         pytest.skip("tshark is not installed")
     assert malformed(pcap) == []
+
+
+ROBOT = {"axes": [1, 1, 1, 1], "robot": "palletizer-4", "settle": 300}
+SAGGED = 400  # counts of 2^20 that a shaft gives way when its brake opens, or sticks before its target
+
+
+@pytest.mark.parametrize("lock_step", [False, True])
+def test_pysoem_moves_the_palletizer(lock_step: bool, tmp_path: Path) -> None:
+    pytest.importorskip("pysoem")
+    pcap = tmp_path / "bus.pcap"
+    found = run({**ROBOT, "lock_step": lock_step, "pcap": str(pcap)}, "bus_master_pysoem.py")
+    master = found["master"]
+    assert master["dc"]
+    assert master["op"] == [8] * 4
+    assert master["enabled"] == [0x27] * 4
+    assert master["travel"] == pytest.approx(TRAVEL, abs=SAGGED)
+    assert all(master["follows"])
+    assert found["drives"]["errors"] == [0] * 4
+    if TSHARK is None:
+        pytest.skip("tshark is not installed")
+    assert malformed(pcap) == []
+
+
+def test_kickcat_moves_the_palletizer() -> None:
+    pytest.importorskip("kickcat")
+    found = run({**ROBOT, "lock_step": True}, "bus_master_kickcat.py")
+    assert found["master"]["op"] == [8] * 4
+    assert found["master"]["enabled"] == [0x27] * 4
+    assert found["master"]["travel"] == pytest.approx(TRAVEL, abs=SAGGED)
+    assert found["drives"]["errors"] == [0] * 4
 
 
 def test_kickcat_moves_four_drives(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import typer
 from servotwin import __version__
 from servotwin.cli.app_bus import add_commands as add_bus_commands
 from servotwin.cli.app_catalogue import add_commands as add_catalogue_commands
+from servotwin.cli.app_control import add_commands as add_control_commands
 from servotwin.cli.app_hil import add_commands as add_hil_commands
 from servotwin.cli.app_jobs import add_commands
 from servotwin.cli.app_models import add_commands as add_model_commands
@@ -566,6 +567,7 @@ add_model_commands(app)
 add_workspace_commands(app)
 add_hil_commands(app)
 add_bus_commands(app)
+add_control_commands(app)
 add_commands(app)
 
 

@@ -79,12 +79,15 @@ def _job(
 
     program = load_program(job)
     folder = out or f"out/{Path(program.job.file or job).stem}-bus"
-    with claimed_folder(folder, RUN_FILES, overwrite=overwrite):  # a refusal comes before anything moves
-        with opened_port(interface, pcap) as port, live_line(f"{robot} on {interface}") as show:
-            run = control_job(
-                program, port, robot, changes, settings=settings, io_script=io, override=override,
-                started=lambda machine: show(lambda: "drives are enabled, the job runs"),
-            )  # fmt: skip
+    with (
+        claimed_folder(folder, RUN_FILES, overwrite=overwrite),  # a refusal comes before anything moves
+        opened_port(interface, pcap) as port,
+        live_line(f"{robot} on {interface}") as show,
+    ):
+        run = control_job(
+            program, port, robot, changes, settings=settings, io_script=io, override=override,
+            started=lambda machine: show(lambda: "drives are enabled, the job runs"),
+        )  # fmt: skip
     with working_or_compiling("writing the result"), finishing():
         from servotwin.report.control_page import write_control
 

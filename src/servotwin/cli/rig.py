@@ -68,7 +68,7 @@ def _server(
         raise InputError(
             "'in-process' is no place for a rig of its own; expected udp, serial or shm", field="--transport"
         )
-    injected, number = read_fault(fault), _seed(seed)
+    injected, number = read_fault(fault), read_seed(seed)
     _check_peer(peer, address.loopback)
     with working_or_compiling(f"preparing {name}"):
         from servotwin.hil.link.rig_server import RigServer
@@ -82,7 +82,8 @@ def _server(
         )  # fmt: skip
 
 
-def _seed(text: str | None) -> int:
+def read_seed(text: str | None) -> int:
+    """The option --seed."""
     if text is None:
         return 1
     if not text.isdigit() or len(text) > 9:

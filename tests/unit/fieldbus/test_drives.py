@@ -5,15 +5,28 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from one_drive import (
+    CSP,
+    DISABLED,
+    ENABLE,
+    ENABLED,
+    FAULT,
+    NO_VOLTAGE,
+    ON,
+    QUICK,
+    QUICK_STOP,
+    REACTION,
+    READY,
+    RESET,
+    SHUTDOWN,
+    SWITCH_ON,
+    TURN,
+    OneDrive,
+)
 from servotwin.fieldbus.cia402.states import STATUS, SUPPORTED_MODES, TRANSITIONS, State, state_of
 from servotwin.fieldbus.ethercat.frames import Command, Datagram, Frame, encode_frame
-from small_bus import SmallBus
 
-DISABLED, READY, ON, ENABLED, QUICK, REACTION, FAULT = range(2, 9)
-SHUTDOWN, SWITCH_ON, ENABLE, NO_VOLTAGE, QUICK_STOP, RESET = 0x06, 0x07, 0x0F, 0x00, 0x02, 0x80
 MODES = (1, 3, 4, 6, 8, 9, 10)
-CSP = 8
-TURN = 1 << 20
 
 # The standard's diagram, written down a second time: state and controlword give the state.
 DIAGRAM = {
@@ -24,50 +37,6 @@ DIAGRAM = {
     QUICK: {NO_VOLTAGE: DISABLED, ENABLE: ENABLED, RESET: DISABLED},
     FAULT: {RESET: DISABLED},
 }
-
-
-class OneDrive(SmallBus):
-    """One axis in OP; ``cycle`` gives its state."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.to_op()
-        self.mode, self.target = CSP, (0, 0, 0)
-        self.objects = self.drives.objects[0]
-        self.cycle(0, 2)
-
-    def cycle(self, word: int, times: int = 1) -> int:
-        for _ in range(times):
-            self.inputs = self.exchange([(word, self.mode, *self.target)])[0]
-        return int(self.drives.drives["state"][0])
-
-    def enable(self) -> None:
-        self.target = (self.inputs[2], 0, 0)
-        for word in (SHUTDOWN, SWITCH_ON, ENABLE):
-            self.cycle(word)
-        assert self.drives.drives["state"][0] == ENABLED
-
-    def bring_to(self, state: int) -> None:
-        """By a way that the standard gives; a quick stop stays where it is."""
-        if state == FAULT:
-            self.plant.context["fault"][0, 0] = 0x2310
-            self.cycle(0, 3)
-            self.plant.context["fault"][0, 0] = 0
-            self.cycle(0)
-        elif state == READY:
-            self.cycle(SHUTDOWN)
-        elif state == ON:
-            self.cycle(SHUTDOWN)
-            self.cycle(SWITCH_ON)
-        elif state >= ENABLED:
-            self.enable()
-        if state == QUICK:
-            self.objects["quick_stop_option"] = 6
-            self.cycle(QUICK_STOP)
-        assert self.drives.drives["state"][0] == state
-
-    def fault(self, code: int) -> None:
-        self.plant.context["fault"][0, 0] = code
 
 
 def test_table_has_all_transitions_of_the_standard() -> None:
@@ -405,7 +374,7 @@ def test_homing_takes_the_present_position() -> None:
     assert drive.inputs[2] == 500
     assert drive.drives.drives["feedback"]["position"][0] == pytest.approx(12345 / TURN * 2 * np.pi)
     drive.cycle(ENABLE)
-    drive.objects["homing_method"] = 1
+    drive.objects["homing_method"] = 36
     drive.cycle(ENABLE | 0x10)
     assert drive.inputs[0] & 0x2000, "a method that is not there is a homing error"
 

@@ -36,7 +36,7 @@ def position_loop(axis: Any, T: float) -> None:
     else:
         error = axis.counts_ref - axis.count
         w = (axis.K_x * error + axis.sum_x) / axis.counts_per_rad  # eq:position-loop
-    w += axis.share_velocity * axis.w_path
+    w += axis.share_velocity * axis.w_path + axis.w_offset
     axis.w_command = min(max(w, -axis.w_max), axis.w_max)
     if axis.w_command != w:
         axis.saturation |= SPEED_COMMAND

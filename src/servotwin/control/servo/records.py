@@ -22,6 +22,7 @@ class Law(IntEnum):
     EXTERNAL = 2  # a Python object, between two calls of the compiled loop
     COMPILED = 3  # a compiled function, called by address
     STATE_FEEDBACK = 4
+    COMMANDED = 5  # nobody here: speed or current comes from outside, such as over a bus
 
 
 class Level(IntEnum):
@@ -89,6 +90,8 @@ _REALS = (
     # slow part
     "flow_share K_pressure slow_part area_a_hat area_b_hat head_forward head_backward head head_share overlap "
     "valve_max p_load p_slow "
+    # what a master adds to commanded speed [rad/s] and current [A], and what it takes off the current limit each way
+    "w_offset i_offset i_cut_high i_cut_low "
     # feed-forward shares
     "share_velocity share_acceleration "
     # voltage of the speed command that means w_max

@@ -70,17 +70,18 @@ def speed_loop(axis: Any, T: float) -> None:
     if axis.fixed:
         scale = axis.counts_per_rad * T * SPEED_PARTS
         e = math.floor(axis.w_ref * scale + 0.5) - math.floor(axis.w_meas * scale + 0.5)
-        ahead = math.floor(axis.i_feedforward / axis.i_max * FULL_SCALE)
+        ahead = math.floor((axis.i_feedforward + axis.i_offset) / axis.i_max * FULL_SCALE)
         wanted = ((part_of(axis.kp_n * e) + axis.acc_n) >> GAIN_SHIFT) + ahead
-        given = min(max(wanted, -FULL_SCALE), FULL_SCALE)
+        most = FULL_SCALE - whole(axis.i_cut_high, axis.i_max)
+        given = min(max(wanted, whole(axis.i_cut_low, axis.i_max) - FULL_SCALE), most)
         axis.acc_n = integrated(axis.acc_n, part_of(axis.ki_n * e), e, wanted, given)
         axis.i_ref = given * axis.i_max / FULL_SCALE
         if given != wanted:
             axis.saturation |= CURRENT
         return
     error = axis.w_ref - axis.w_meas
-    i = axis.K_n * error + axis.sum_n + axis.i_feedforward
-    axis.i_ref = min(max(i, -axis.i_max), axis.i_max)
+    i = axis.K_n * error + axis.sum_n + axis.i_feedforward + axis.i_offset
+    axis.i_ref = min(max(i, axis.i_cut_low - axis.i_max), axis.i_max - axis.i_cut_high)
     axis.sum_n = integrated(axis.sum_n, axis.K_ni * T * error, error, i, axis.i_ref)
     if axis.i_ref != i:
         axis.saturation |= CURRENT

@@ -10,8 +10,8 @@ import numpy as np
 
 from servotwin.errors import ServotwinError
 from servotwin.fieldbus.cia402.drive import drives_cycle
+from servotwin.fieldbus.cia402.homing import SUPPORTED
 from servotwin.fieldbus.cia402.ideal_axis import IDEAL_AXES, ideal_axes
-from servotwin.fieldbus.cia402.modes import ON_THE_SPOT
 from servotwin.fieldbus.cia402.records import DRIVE, DRIVES, MOST_DRIVES
 from servotwin.fieldbus.cia402.states import SUPPORTED_MODES, Mode, error_register
 from servotwin.fieldbus.coe.abort import AbortCode, SdoAbortError
@@ -23,7 +23,7 @@ from servotwin.fieldbus.objects.tables import AXIS_STEP
 REFUSED: dict[int, Callable[[int], bool]] = {
     0x605A: lambda option: option == 4,  # a stop on the voltage limit
     0x6060: lambda mode: mode not in set(Mode),
-    0x6098: lambda method: method not in ON_THE_SPOT,
+    0x6098: lambda method: method not in SUPPORTED,
 }
 LONGEST = 20_000_000  # ns that a cycle carries the plant at most: after a pause time is lost, not made up for
 

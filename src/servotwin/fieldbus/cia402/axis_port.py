@@ -29,7 +29,8 @@ AXIS_COMMAND: np.dtype[Any] = np.dtype(
         ("quick_stop", np.int64),  # 1: a stop by ramp is under way
         ("reset", np.int64),  # 1: the faults of the axis are to be cleared, in this cycle
         ("position", np.float64),  # rad
-        ("velocity", np.float64),  # rad/s: target, or feed-forward of a position
+        ("velocity", np.float64),  # rad/s: target, or the speed of a position that moves
+        ("velocity_offset", np.float64),  # rad/s: what a master adds to the speed that a position asks for
         ("torque", np.float64),  # N m: target, or feed-forward
         ("torque_high", np.float64),  # N m: limits
         ("torque_low", np.float64),

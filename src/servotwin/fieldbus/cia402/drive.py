@@ -25,6 +25,7 @@ from servotwin.fieldbus.cia402.states import (
     Mode,
     State,
 )
+from servotwin.fieldbus.cia402.touch_probe import watch_probes
 from servotwin.fieldbus.objects.drive_profile import AXIS_OBJECTS
 from servotwin.realtime.cycle_call import call_cycle
 
@@ -169,7 +170,7 @@ def _choose_mode(drive: Any, objects: Any) -> None:
     known = asked == 0 or (1 <= asked <= 32 and (objects.supported_modes >> (asked - 1)) & 1 != 0)
     if known and asked != drive.mode:
         drive.mode = asked
-        drive.setpoint_taken = drive.homed = drive.homing_failed = 0
+        drive.setpoint_taken = drive.homed = drive.homing_failed = drive.homing_phase = 0
         drive.target = drive.position
     objects.mode_display = drive.mode
 
@@ -190,8 +191,9 @@ def _command_axis(drive: Any, objects: Any, port_mode: int, scale: float) -> Non
         command.torque = drive.torque * rated
     else:
         command.torque = float(objects.torque_offset) * rated if cyclic else 0.0
-    if drive.mode == Mode.CSP and cyclic:
-        command.velocity += float(objects.velocity_offset) / scale
+    command.velocity_offset = (
+        float(objects.velocity_offset) / scale if drive.mode == Mode.CSP and cyclic else 0.0
+    )
     most = float(objects.max_torque)
     command.torque_high = min(most, float(objects.torque_limit_positive)) * rated
     command.torque_low = -min(most, float(objects.torque_limit_negative)) * rated
@@ -213,6 +215,8 @@ def command_drive(drive: Any, objects: Any, operational: bool, span: int) -> Non
         drive.state == State.FAULT_REACTION and drive.leaving != NO_RAMP
     )
     port_mode = OFF
+    if drive.state != State.ENABLED:
+        drive.homing_phase = 0
     if not powered:
         drive.position, drive.velocity, drive.torque = actual, 0.0, 0.0
         drive.target, drive.leaving = actual, NO_RAMP
@@ -264,6 +268,7 @@ def report_drive(drive: Any, objects: Any, operational: bool, span: int) -> None
     feedback, scale = drive.feedback, units_per_radian(objects)
     actual = feedback.position * scale + drive.offset
     enabled = drive.state == State.ENABLED
+    watch_probes(drive, objects, scale)
     objects.position_actual = wrapped(actual)
     objects.position_demand = wrapped(drive.position)
     error = drive.position - actual if drive.command.mode == POSITION else 0.0

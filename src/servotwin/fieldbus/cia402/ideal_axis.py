@@ -42,7 +42,7 @@ def ideal_axes(context_at: int, index: int, span: int) -> int:
             feedback.velocity = feedback.torque = 0.0
             continue
         if command.mode == PortMode.POSITION:
-            feedback.velocity = command.velocity
+            feedback.velocity = command.velocity + command.velocity_offset
             feedback.position = command.position
         elif command.mode == PortMode.VELOCITY:
             feedback.velocity = command.velocity

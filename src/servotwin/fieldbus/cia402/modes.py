@@ -6,12 +6,12 @@ from typing import Any
 
 from servotwin.compiled.jit import helper, part
 from servotwin.fieldbus.cia402.axis_port import PortMode
+from servotwin.fieldbus.cia402.homing import homing
 from servotwin.fieldbus.cia402.ramps import brake_down, stop_deceleration, toward, trapezoid
 from servotwin.fieldbus.cia402.states import HALT, Mode
 
 TURN = 6.283185307179586
 NEW_SETPOINT, IMMEDIATELY, RELATIVE, START_HOMING = 0x10, 0x20, 0x40, 0x10
-ON_THE_SPOT = (35, 37)  # homing methods that take the present position
 SPAN = 4294967296.0
 POSITION, VELOCITY, TORQUE = int(PortMode.POSITION), int(PortMode.VELOCITY), int(PortMode.TORQUE)
 
@@ -118,23 +118,6 @@ def _torque(drive: Any, objects: Any, control: int, dt: float, cyclic: bool) -> 
 
 
 @part
-def _homing(drive: Any, objects: Any, control: int, actual: float) -> None:
-    """HM: methods that take the present position as home; others are refused with the homing error."""
-    if control & START_HOMING == 0:
-        return
-    if drive.controlword_before & START_HOMING == 0:
-        method = objects.homing_method
-        drive.homed = 1 if method in ON_THE_SPOT else 0
-        drive.homing_failed = 1 - drive.homed
-        if drive.homed != 0:
-            shift = float(objects.home_offset) - actual
-            drive.offset += shift
-            drive.position += shift
-            drive.target = drive.position
-    drive.velocity = 0.0
-
-
-@part
 def run_mode(drive: Any, objects: Any, control: int, actual: float, dt: float) -> int:
     """The demands of this period, by the mode in force; returns the ``PortMode`` that follows them."""
     mode = drive.mode
@@ -157,7 +140,9 @@ def run_mode(drive: Any, objects: Any, control: int, actual: float, dt: float) -
         drive.position = actual
         return TORQUE
     elif mode == Mode.HM:
-        _homing(drive, objects, control, actual)
+        asked = control & START_HOMING != 0
+        began = asked and drive.controlword_before & START_HOMING == 0
+        homing(drive, objects, asked, began, control & HALT != 0, units_per_radian(objects), dt)
     else:
         drive.velocity = 0.0  # enabled without a mode: the axis is held
     return POSITION

@@ -25,6 +25,14 @@ DRIVE: np.dtype[Any] = np.dtype(
         ("setpoint_taken", np.int64),  # PP: the new set-point bit was answered
         ("homed", np.int64),
         ("homing_failed", np.int64),
+        ("homing_phase", np.int64),  # a ``homing.Phase``
+        ("homing_method", np.int64),
+        ("homing_direction", np.int64),  # 1 or -1
+        ("turns_round", np.int64),  # at limit switches, while searching
+        ("inputs_before", np.int64),  # digital inputs a period ago
+        ("shaft_before", np.float64),  # rad, a period ago
+        ("index_from", np.float64),  # rad, from where the index pulse is looked for
+        ("home_latched", np.float64),  # rad, where switch or index pulse was
         ("resetting", np.int64),  # periods that a reset is still waited for
         ("faults", np.int64),  # counted, for emergency messages
         ("offset", np.float64),  # user units at the shaft's zero

@@ -1,4 +1,4 @@
-"""Axes on the bus as their controller sees them: where their objects stand, their units, and the words they exchange."""
+"""Axes on the bus as their controller sees them: where their objects stand, their units, the words they exchange."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ from servotwin.fieldbus.objects.tables import AXIS_STEP, Access, DataType, Entry
 
 PREOP, SAFEOP, OP = 2, 4, 8
 FIRST_AXIS = 0x6000  # objects of axis 0
+FIRST_OWN = 0x2000  # those that are the manufacturer's own
 
 Check = Callable[[int, int, int], None]  # index, sub-index, value: raises SdoAbortError
 
@@ -62,7 +63,7 @@ class Dictionary:
 
     def offset(self, index: int, entry: Entry) -> int:
         """Where in the memory of the axes an entry with a field lies [bytes]."""
-        axis = (index - FIRST_AXIS) // AXIS_STEP
+        axis = (index - (FIRST_AXIS if index >= FIRST_AXIS else FIRST_OWN)) // AXIS_STEP
         place: int = AXIS_OBJECTS.fields[entry.field][1]  # type: ignore[index]
         return axis * AXIS_OBJECTS.itemsize + place
 

@@ -24,6 +24,17 @@ PU, PU_S, PU_S2 = "user unit", "user unit/s", "user unit/s2"
 TORQUE, CURRENT = "0.1 % of rated torque", "0.1 % of rated current"
 
 AXIS_TABLE: tuple[ObjectLine, ...] = (
+    var(0x2001, "Path speed by 60B1", U8, RW, 0, low=0, high=1, field="path_speed"),
+    var(0x2002, "Form of the home switch", U8, RW, 0, low=0, high=2, field="switch_form"),
+    var(0x2003, "Winding temperature", I16, RO, 0, TX, "0.1 degC", field="temperature"),
+    var(0x2004, "Thermal state of the drive", U16, RO, 0, TX, "0.1 %", field="load"),
+    var(0x2005, "Simulated inputs", U32, RW, 0, RX, field="simulated_inputs"),
+    group(
+        0x2010,
+        "Injected fault",
+        Entry(1, "Kind", U16, RW, 0, field="injected_kind"),
+        Entry(2, "Value", I32, RW, 0, field="injected_value"),
+    ),
     var(0x603F, "Error code", U16, RO, 0, TX, field="error_code"),
     var(0x6040, "Controlword", U16, RW, 0, RX, field="controlword"),
     var(0x6041, "Statusword", U16, RO, 0, TX, field="statusword"),
@@ -106,6 +117,12 @@ AXIS_TABLE: tuple[ObjectLine, ...] = (
     var(0x60B0, "Position offset", I32, RW, 0, RX, PU, field="position_offset"),
     var(0x60B1, "Velocity offset", I32, RW, 0, RX, PU_S, field="velocity_offset"),
     var(0x60B2, "Torque offset", I16, RW, 0, RX, TORQUE, field="torque_offset"),
+    var(0x60B8, "Touch probe function", U16, RW, 0, RX, field="probe_function"),
+    var(0x60B9, "Touch probe status", U16, RO, 0, TX, field="probe_status"),
+    var(0x60BA, "Touch probe 1 positive edge", I32, RO, 0, TX, PU, field="probe_1_rising"),
+    var(0x60BB, "Touch probe 1 negative edge", I32, RO, 0, TX, PU, field="probe_1_falling"),
+    var(0x60BC, "Touch probe 2 positive edge", I32, RO, 0, TX, PU, field="probe_2_rising"),
+    var(0x60BD, "Touch probe 2 negative edge", I32, RO, 0, TX, PU, field="probe_2_falling"),
     group(
         0x60C2,
         "Interpolation time period",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from servotwin.cli.arguments import read_quantity
@@ -125,10 +126,8 @@ def watch(
         return True
 
     with opened_port(interface, pcap) as port:
-        try:
+        with suppress(KeyboardInterrupt):
             watch_objects(port, slave, wanted, told)
-        except KeyboardInterrupt:
-            pass
     return DONE
 
 

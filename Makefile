@@ -10,7 +10,7 @@ PINS := pyproject.toml constraints.txt
 RELEASE := $(VENV)/release
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint fuzz kills bench optimal hil bus fresh objects package pins audit hashed clean
+.PHONY: help demo test lint fuzz kills bench optimal hil bus demo-bus fresh objects package pins audit hashed clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## */  make \1\t/' | expand -t 16
@@ -41,6 +41,9 @@ hil: $(VENV)/.ready-test  ## motor substitution in real time: rates, faults, a f
 
 bus: $(VENV)/.ready-test $(VENV)/.ready-tshark  ## EtherCAT frames back to back through four and six drives, with pysoem as the master
 	$(BIN)/python -m benchmarks.bus_rate
+
+demo-bus: $(VENV)/.ready  ## controller and drives as two processes over EtherCAT on a virtual wire; ends by naming the report
+	$(BIN)/python -m benchmarks.bus_demo --watchdog 1000
 
 fresh:  ## demo, test and a short bench, each as the first command in a fresh clone of the last commit
 	$(PYTHON) tools/fresh_clone.py

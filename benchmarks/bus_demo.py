@@ -13,7 +13,6 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 from servotwin.fieldbus.namespace import DRIVES_SIDE, MASTER_SIDE, enter_namespace
 
@@ -41,9 +40,10 @@ def main() -> int:
             return 1
         arguments = ["--interface", MASTER_SIDE, "--job", JOB, "--out", options.out, "--overwrite"]
         control = subprocess.Popen(
-            [*command, "control", ROBOT, *arguments, "--pcap", f"{options.out}.pcap", *lock_step, *watchdog]
+            [*command, "control", ROBOT, *arguments, "--pcap", f"{options.out}.pcap", *lock_step, *watchdog],
+            stderr=subprocess.PIPE,
         )
-        return _disturbed(control, drives, options.disturb, Path(f"{options.out}.pcap"))
+        return _disturbed(control, drives, options.disturb)
     finally:
         for process in (control, drives):
             if process is not None and process.poll() is None:
@@ -60,7 +60,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--lock-step", action="store_true", help="every frame is a period")
     parser.add_argument("--out", default="out/bus-demo")
-    parser.add_argument("--watchdog", type=int, default=None, help="of the drives, ms")
+    parser.add_argument("--watchdog", type=int, default=None, help="of the drives, ms; default 100")
     parser.add_argument("--disturb", default="", help=f"one of {', '.join(WAYS)}, and a time: kill-drives@2")
     return parser.parse_args()
 
@@ -79,25 +79,28 @@ def _on_the_wire(command: list[str], drives: subprocess.Popen[bytes]) -> bool:
     return False
 
 
-def _disturbed(
-    control: subprocess.Popen[bytes], drives: subprocess.Popen[bytes], disturb: str, pcap: Path
-) -> int:
-    """Wait for the controller; before that do what was asked for, so long after its first frame [s]."""
-    if disturb:
-        how, _, after = disturb.partition("@")
-        while control.poll() is None and not (pcap.exists() and pcap.stat().st_size > 0):
-            time.sleep(0.01)
-        time.sleep(float(after))
-        side = drives if how.endswith("drives") else control
-        if how == "unplug":
-            program = shutil.which("ip") or "/usr/sbin/ip"
-            subprocess.run([program, "link", "set", DRIVES_SIDE, "down"], check=True)
-        elif how in WAYS:
-            os.kill(side.pid, signal.SIGKILL if how.startswith("kill") else signal.SIGSTOP)
-        if how == "freeze-control":
-            time.sleep(1.0)
-            os.kill(side.pid, signal.SIGCONT)
+def _disturbed(control: subprocess.Popen[bytes], drives: subprocess.Popen[bytes], disturb: str) -> int:
+    """Wait for the controller; do what was asked for, so long after its drives were enabled [s]."""
+    assert control.stderr is not None
+    for line in control.stderr:
+        sys.stderr.write(line.decode(errors="replace"))
+        sys.stderr.flush()
+        if b"enabled, the job begins" in line and disturb:
+            how, _, after = disturb.partition("@")
+            time.sleep(float(after))
+            _disturb(how, drives if how.endswith("drives") else control)
     return control.wait()
+
+
+def _disturb(how: str, side: subprocess.Popen[bytes]) -> None:
+    if how == "unplug":
+        program = shutil.which("ip") or "/usr/sbin/ip"
+        subprocess.run([program, "link", "set", DRIVES_SIDE, "down"], check=True)
+    elif how in WAYS:
+        os.kill(side.pid, signal.SIGKILL if how.startswith("kill") else signal.SIGSTOP)
+    if how == "freeze-control":
+        time.sleep(1.0)
+        os.kill(side.pid, signal.SIGCONT)
 
 
 if __name__ == "__main__":

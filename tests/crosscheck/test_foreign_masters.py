@@ -46,7 +46,13 @@ def lines_of(text: str) -> dict[str, Any]:
 
 def run(settings: dict[str, Any], script: str) -> dict[str, Any]:
     """What both said; a master whose own time limits a loaded machine broke gets another chance."""
-    master = (sys.executable, str(TESTS / script), str(len(settings["axes"])), "200", str(settings.get("settle", 10)))
+    master = (
+        sys.executable,
+        str(TESTS / script),
+        str(len(settings["axes"])),
+        "200",
+        str(settings.get("settle", 10)),
+    )
     for _ in range(ATTEMPTS):
         done = subprocess.run(
             drives(settings, *master), capture_output=True, text=True, timeout=120, check=False

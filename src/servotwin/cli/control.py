@@ -10,7 +10,6 @@ from queue import Queue
 from typing import TYPE_CHECKING
 
 from servotwin.cli.arguments import read_overrides
-from servotwin.cli.live import live_line
 from servotwin.cli.output import print_json, print_line, print_note, working_or_compiling
 from servotwin.cli.signals import finishing
 
@@ -82,11 +81,11 @@ def _job(
     with (
         claimed_folder(folder, RUN_FILES, overwrite=overwrite),  # a refusal comes before anything moves
         opened_port(interface, pcap) as port,
-        live_line(f"{robot} on {interface}") as show,
+        working_or_compiling(f"{robot} on {interface}"),
     ):
         run = control_job(
             program, port, robot, changes, settings=settings, io_script=io, override=override,
-            started=lambda machine: show(lambda: "drives are enabled, the job runs"),
+            started=lambda machine: print_note("the drives are enabled, the job begins"),
         )  # fmt: skip
     with working_or_compiling("writing the result"), finishing():
         from servotwin.report.control_page import write_control
@@ -160,6 +159,7 @@ def _by_hand(
         try:
             print_line(HELP)
             threading.Thread(target=read, daemon=True).start()
+            machine.start()
             operate(machine, lines, print_line, wait_for_motion=not sys.stdin.isatty())
         except KeyboardInterrupt:
             return INTERRUPTED

@@ -11,7 +11,7 @@ import numpy as np
 
 from servotwin.control.main.exchange import PointStore, Reply
 from servotwin.control.main.jogging import Jog
-from servotwin.control.main.states import Event, State
+from servotwin.control.main.states import POWERED, Event, State
 from servotwin.description.checks import motor_names
 from servotwin.description.drive_data import drives_of
 from servotwin.description.load import read_description
@@ -78,7 +78,10 @@ def check_armed(slaves: list[Slave], armed: bool) -> None:
 
 
 class BusRobot(LiveRobot):
-    """What a console or a job holds: the robot over the bus. Every ``step`` is one frame around the ring."""
+    """What a console or a job holds: the robot over the bus. Every ``step`` is one frame around the ring.
+
+    Its drives are in SAFEOP until ``start``; from then on frames must follow each other.
+    """
 
     def __init__(  # the plant is another one than the simulated robot's
         self,
@@ -107,7 +110,6 @@ class BusRobot(LiveRobot):
         self._planning = planning
         self._connect()
         self.stepper = Stepper(controller, self.plant, self.clock, planning)
-        self.command = controller.step(-controller.period_ns, self.plant.feedback())
 
     def _connect(self) -> None:
         """From a line of unknown slaves to drives in OP, without power."""
@@ -138,8 +140,12 @@ class BusRobot(LiveRobot):
         )  # fmt: skip
         if earlier is not None:
             self.plant.log, self.plant.emergencies = earlier.log, earlier.emergencies
-        master.operate(self.plant.idle)
+
+    def start(self) -> None:
+        """Bring the drives to OP, without power; their watchdogs run from now on."""
+        self.master.operate(self.plant.idle)
         self.plant.idle()
+        self.command = self.controller.step(self.now_ns - self.period_ns, self.plant.feedback())
 
     def step(self) -> Any:
         """One period."""
@@ -151,6 +157,7 @@ class BusRobot(LiveRobot):
         self.master.close()
         self._connect()
         self.stepper.plant = self.plant
+        self.start()
 
     def press(self, event: Event | str, **arguments: Any) -> Reply:
         """See ``MainController.press``; a reset clears drives and bus first."""
@@ -204,7 +211,7 @@ class BusRobot(LiveRobot):
     def close(self) -> None:
         """Drives without power, slaves to INIT, the port closed."""
         try:
-            if self.controller.state is not State.DISABLED and not self.plant.fault:
+            if self.controller.state in POWERED and not self.plant.fault:
                 self.controller.press(Event.EMERGENCY_STOP)
                 for _ in range(20):
                     self.step()

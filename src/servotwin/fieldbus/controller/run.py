@@ -153,6 +153,7 @@ def control_job(
             stack.enter_context(quiet_process(grants))
             favour_thread(grants)
             stack.enter_context(_no_collection())
+        machine.start()
         _get_ready(machine, player, override)
         if started is not None:
             started(machine)
@@ -195,6 +196,7 @@ def _get_ready(machine: BusRobot, player: Player, override: int) -> None:
     T, plant = controller.period_ns, machine.plant
     controller.plans_ahead = True
     now = -T * (8 + controller.settings.brake_ns // T)
+    machine.clock.wait_until(now)
     controller.step(now, plant.feedback())
     _accepted(controller.press(Event.ENABLE), plant)
     while now < -T:

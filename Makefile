@@ -42,8 +42,8 @@ hil: $(VENV)/.ready-test  ## motor substitution in real time: rates, faults, a f
 bus: $(VENV)/.ready-test $(VENV)/.ready-tshark  ## EtherCAT frames back to back through four and six drives, with pysoem as the master
 	$(BIN)/python -m benchmarks.bus_rate
 
-demo-bus: $(VENV)/.ready  ## controller and drives as two processes over EtherCAT on a virtual wire; ends by naming the report
-	$(BIN)/python -m benchmarks.bus_demo --watchdog 1000
+demo-bus: $(VENV)/.ready-core  ## controller and drives as two processes over EtherCAT on a virtual wire; ends by naming the report
+	$(BIN)/python -m benchmarks.bus_demo --watchdog 2000 --tolerance 200
 
 fresh:  ## demo, test and a short bench, each as the first command in a fresh clone of the last commit
 	$(PYTHON) tools/fresh_clone.py

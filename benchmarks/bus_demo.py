@@ -27,7 +27,7 @@ def main() -> int:
     enter_namespace()  # before anything that has threads
     command = [sys.executable, "-m", "servotwin"]
     lock_step = ["--lock-step"] if options.lock_step else []
-    watchdog = [] if options.watchdog is None else ["--watchdog", str(options.watchdog)]
+    watchdog = ["--watchdog", str(options.watchdog), "--tolerance", str(options.tolerance)]
     drives = subprocess.Popen(
         [*command, "drives", ROBOT, "--interface", DRIVES_SIDE, *lock_step],
         stdout=subprocess.DEVNULL,
@@ -60,7 +60,8 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--lock-step", action="store_true", help="every frame is a period")
     parser.add_argument("--out", default="out/bus-demo")
-    parser.add_argument("--watchdog", type=int, default=None, help="of the drives, ms; default 100")
+    parser.add_argument("--watchdog", type=int, default=100, help="of the drives, ms")
+    parser.add_argument("--tolerance", type=int, default=3, help="cycles in a row without an answer")
     parser.add_argument("--disturb", default="", help=f"one of {', '.join(WAYS)}, and a time: kill-drives@2")
     return parser.parse_args()
 

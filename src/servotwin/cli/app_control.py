@@ -53,6 +53,16 @@ def control(
             "--watchdog", metavar="MS", help="After so long without frames drives stop.", min=1, max=6000
         ),
     ] = 100,
+    tolerance: Annotated[
+        int,
+        typer.Option(
+            "--tolerance",
+            metavar="COUNT",
+            help="Cycles in a row that may stay without an answer.",
+            min=0,
+            max=1000,
+        ),
+    ] = 3,
     override: Annotated[
         int, typer.Option("--override", metavar="PERCENT", help="Speed of the job.", parser=override_percent)
     ] = 100,
@@ -77,7 +87,7 @@ def control(
     from servotwin.cli.control import control as run
 
     return run(
-        robot, interface, job, lock_step=lock_step, clocks=not no_clocks, watchdog=watchdog, override=override,
+        robot, interface, job, lock_step=lock_step, clocks=not no_clocks, watchdog=watchdog, tolerance=tolerance, override=override,
         io=io, pcap=pcap, mcap=mcap, arm_hardware=arm_hardware, overrides=overrides, out=out,
         report=not no_report, overwrite=overwrite, json=json,
     )  # fmt: skip

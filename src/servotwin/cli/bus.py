@@ -41,7 +41,7 @@ def scan(interface: str, *, pcap: str | None = None, json: bool = False) -> int:
         from servotwin.fieldbus.controller.run import opened_port
         from servotwin.fieldbus.tools import scan_bus
 
-        with opened_port(interface, pcap) as port:
+        with opened_port(interface, pcap, keep_rights=False) as port:
             found = scan_bus(port)
     if json:
         print_json([slave.plain() for slave in found])
@@ -66,7 +66,7 @@ def read(interface: str, slave: int, entry: str, *, pcap: str | None = None, jso
         from servotwin.fieldbus.controller.run import opened_port
         from servotwin.fieldbus.tools import read_object
 
-        with opened_port(interface, pcap) as port:
+        with opened_port(interface, pcap, keep_rights=False) as port:
             found = read_object(port, slave, index, subindex)
     _print(found, json=json)
     return DONE
@@ -89,7 +89,7 @@ def write(
         from servotwin.fieldbus.controller.run import opened_port
         from servotwin.fieldbus.tools import write_object
 
-        with opened_port(interface, pcap) as port:
+        with opened_port(interface, pcap, keep_rights=False) as port:
             found = write_object(port, slave, index, subindex, value, type=kind, arm_hardware=arm_hardware)
     _print(found, json=json)
     return DONE
@@ -125,7 +125,7 @@ def watch(
         time.sleep(max(period, 0.0))
         return True
 
-    with opened_port(interface, pcap) as port:
+    with opened_port(interface, pcap, keep_rights=False) as port:
         with suppress(KeyboardInterrupt):
             watch_objects(port, slave, wanted, told)
     return DONE

@@ -29,6 +29,7 @@ def control(
     lock_step: bool = False,
     clocks: bool = True,
     watchdog: int = 100,
+    tolerance: int = 3,
     override: int = 100,
     io: str | None = None,
     pcap: str | None = None,
@@ -47,7 +48,7 @@ def control(
         from servotwin.fieldbus.interface import check_interface
 
         check_interface(interface)
-        settings = BusSettings(lock_step, clocks, watchdog, arm_hardware=arm_hardware)
+        settings = BusSettings(lock_step, clocks, watchdog, arm_hardware=arm_hardware, tolerance=tolerance)
     if job is None:
         return _by_hand(robot, interface, changes, settings, pcap)
     return _job(
@@ -80,7 +81,7 @@ def _job(
     folder = out or f"out/{Path(program.job.file or job).stem}-bus"
     with (
         claimed_folder(folder, RUN_FILES, overwrite=overwrite),  # a refusal comes before anything moves
-        opened_port(interface, pcap) as port,
+        opened_port(interface, pcap, keep_rights=False) as port,
         working_or_compiling(f"{robot} on {interface}"),
     ):
         run = control_job(
@@ -153,7 +154,7 @@ def _by_hand(
             lines.put(line)
         lines.put(None)
 
-    with opened_port(interface, pcap) as port:
+    with opened_port(interface, pcap, keep_rights=False) as port:
         with working_or_compiling(f"setting up the bus on {interface}"):
             machine = BusRobot(robot, port, changes, settings=settings)
         try:

@@ -20,6 +20,7 @@ from servotwin.fieldbus.controller.robot import BusRobot, BusSettings
 from servotwin.fieldbus.ethercat.master.exchange import Outcome
 from servotwin.fieldbus.ethercat.master.port import BusError, Port, RawPort
 from servotwin.fieldbus.ethercat.pcap import PcapWriter
+from servotwin.fieldbus.interface import drop_rights
 from servotwin.jobs.player import Player
 from servotwin.jobs.program import Program, load_program
 from servotwin.mechanism.model import Array
@@ -95,8 +96,13 @@ def _times(values: Any) -> dict[str, float] | None:
 
 
 @contextmanager
-def opened_port(interface: str, pcap: str | Path | None = None) -> Iterator[Port]:
-    """A raw socket on an interface, with a recording if one is asked for."""
+def opened_port(
+    interface: str, pcap: str | Path | None = None, *, keep_rights: bool = True
+) -> Iterator[Port]:
+    """A raw socket on an interface, with a recording if one is asked for.
+
+    ``keep_rights`` False: the process gives its rights for raw sockets away for good once it has this one.
+    """
     with ExitStack() as stack:
         writer: PcapWriter | None = None
         if pcap is not None:
@@ -107,6 +113,9 @@ def opened_port(interface: str, pcap: str | Path | None = None) -> Iterator[Port
             writer = PcapWriter(file)
         port = RawPort(interface, writer)
         stack.callback(port.close)
+        left = [] if keep_rights else drop_rights()
+        if left:
+            raise BusError(f"the process could not give its rights away: {', '.join(left)}")
         yield port
 
 

@@ -24,6 +24,7 @@ WAYS = ("kill-drives", "freeze-drives", "unplug", "kill-control", "freeze-contro
 def main() -> int:
     """Run both sides; the exit code of the controller."""
     options = _options()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     enter_namespace()  # before anything that has threads
     command = [sys.executable, "-m", "servotwin"]
     lock_step = ["--lock-step"] if options.lock_step else []

@@ -87,8 +87,8 @@ def control(
     from servotwin.cli.control import control as run
 
     return run(
-        robot, interface, job, lock_step=lock_step, clocks=not no_clocks, watchdog=watchdog, tolerance=tolerance, override=override,
-        io=io, pcap=pcap, mcap=mcap, arm_hardware=arm_hardware, overrides=overrides, out=out,
+        robot, interface, job, lock_step=lock_step, clocks=not no_clocks, watchdog=watchdog, tolerance=tolerance,
+        override=override, io=io, pcap=pcap, mcap=mcap, arm_hardware=arm_hardware, overrides=overrides, out=out,
         report=not no_report, overwrite=overwrite, json=json,
     )  # fmt: skip
 

@@ -15,8 +15,8 @@ from servotwin.fieldbus.ethercat.frames import (
 )
 from servotwin.fieldbus.ethercat.master.port import BusError, Port
 
-TIMEOUT = 0.02  # s for a frame to come back
-TRIES = 5
+TIMEOUT = 0.1  # s for a frame to come back: set-up has time, and simulated slaves may share a processor
+TRIES = 10
 
 
 class Wire:

@@ -12,7 +12,6 @@ from servotwin.fieldbus.controller.robot import check_armed
 from servotwin.fieldbus.ethercat.master.master import Master
 from servotwin.fieldbus.ethercat.master.port import Port
 from servotwin.fieldbus.ethercat.master.slaves import Slave, mapped_of, size_of, state_name
-from servotwin.fieldbus.objects.tables import DataType
 
 NUMBERS = {
     "boolean": "<B", "integer8": "<b", "integer16": "<h", "integer32": "<i", "integer64": "<q",
@@ -22,7 +21,6 @@ STANDARD = {
     1: "boolean", 2: "integer8", 3: "integer16", 4: "integer32", 5: "unsigned8", 6: "unsigned16", 7: "unsigned32",
     8: "real32", 9: "visible_string", 0x11: "real64", 0x15: "integer64", 0x1B: "unsigned64",
 }  # fmt: skip
-assert DataType.UNSIGNED32 == 7
 
 
 @dataclass(frozen=True)

@@ -156,7 +156,7 @@ def _receive(exchange: Any) -> int:
         if length >= 0:
             if is_answer(exchange, length):
                 add_time(exchange.round_trip, now - exchange.sent_at)
-                return take_answer(exchange)  # type: ignore[no-any-return]
+                return take_answer(exchange)
             exchange.strays += 1
             strays += 1
         if now >= until or strays > MOST_STRAYS:

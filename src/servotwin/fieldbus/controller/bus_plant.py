@@ -27,6 +27,7 @@ from servotwin.simulation.job_plant import feedback_of
 from servotwin.simulation.scenario.io_script import Surroundings
 
 SPEED_ROOM = 1.5  # of the speed limit, that a target may move in a period
+SHORT_WAIT = 200_000  # ns for an answer on a bus that was lost
 EDGE = 1e-4  # rad or m beyond a joint's range that rounding may take
 HOLDING = POWERED - {State.ENABLING}  # states in which every drive must be enabled
 STATES = {state: k for k, state in enumerate(State)}
@@ -68,6 +69,7 @@ class BusPlant:
         self.emergencies: list[str] = []
         self._trip = 0
         self._image = b""
+        self._timeout = self.image.number("timeout")
 
     # --- what the controller sees --------------------------------------------------------------------
     def feedback(self) -> Feedback:
@@ -152,6 +154,8 @@ class BusPlant:
             return
         elif not self.fault:
             self.fault = str(self.master.diagnose(outcome))
+            if outcome in (Outcome.LOST, Outcome.INTERFACE):  # stop commands still go out; nobody waits for answers
+                self.image.record["timeout"] = SHORT_WAIT
 
     def _read(self) -> None:
         image = self.image.inputs.tobytes()
@@ -217,6 +221,7 @@ class BusPlant:
         A bus that left OP is not set up again here: that is ``BusRobot.reconnect``.
         """
         self.fault = ""
+        self.image.record["timeout"] = self._timeout
         self._resetting = 8
         for _ in range(16):
             self.idle()

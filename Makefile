@@ -43,7 +43,7 @@ bus: $(VENV)/.ready-test $(VENV)/.ready-tshark  ## EtherCAT frames back to back 
 	$(BIN)/python -m benchmarks.bus_rate
 
 demo-bus: $(VENV)/.ready-core  ## controller and drives as two processes over EtherCAT on a virtual wire; ends by naming the report
-	$(BIN)/python -m benchmarks.bus_demo --watchdog 2000 --tolerance 200
+	$(BIN)/python -m benchmarks.bus_demo --lock-step --watchdog 2000
 
 fresh:  ## demo, test and a short bench, each as the first command in a fresh clone of the last commit
 	$(PYTHON) tools/fresh_clone.py

@@ -154,7 +154,10 @@ class BusPlant:
             return
         elif not self.fault:
             self.fault = str(self.master.diagnose(outcome))
-            if outcome in (Outcome.LOST, Outcome.INTERFACE):  # stop commands still go out; nobody waits for answers
+            if outcome in (
+                Outcome.LOST,
+                Outcome.INTERFACE,
+            ):  # stop commands still go out; nobody waits for answers
                 self.image.record["timeout"] = SHORT_WAIT
 
     def _read(self) -> None:

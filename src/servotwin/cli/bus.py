@@ -125,9 +125,8 @@ def watch(
         time.sleep(max(period, 0.0))
         return True
 
-    with opened_port(interface, pcap, keep_rights=False) as port:
-        with suppress(KeyboardInterrupt):
-            watch_objects(port, slave, wanted, told)
+    with opened_port(interface, pcap, keep_rights=False) as port, suppress(KeyboardInterrupt):
+        watch_objects(port, slave, wanted, told)
     return DONE
 
 

@@ -1,4 +1,4 @@
-"""MCAP files as their specification says: read back record by record, and by the format's own library if it is there."""
+"""MCAP files as their specification says: read back record by record, and by the library of the format."""
 
 from __future__ import annotations
 

@@ -83,6 +83,15 @@ IO_SCRIPT = yaml_tree._pairs(
         ],
     }
 )
+FAULT_PLAN = yaml_tree._pairs(
+    {
+        "format": "servotwin-drive-faults/1",
+        "faults": [
+            {"at": "0.5 s", "axis": "th1", "kind": "encoder-lost", "until": "0.8 s"},
+            {"at": "1.5 s", "kind": "supply-voltage", "value": "150 V"},
+        ],
+    }
+)
 XACRO = """<robot name="x" xmlns:xacro="http://www.ros.org/wiki/xacro">
   <xacro:arg name="length" default="0.5"/>
   <xacro:property name="half" value="${0.5/2}"/>
@@ -463,6 +472,15 @@ def read_state(folder: Path) -> object:
     return found
 
 
+def read_faults(folder: Path) -> object:
+    """A plan of faults: instants in order of time and axes that exist, or a refusal."""
+    from servotwin.fieldbus.robot.faults import read_fault_plan
+
+    plan = read_fault_plan(folder / "faults.yaml", ("th1", "th2"))
+    assert all(each.at >= 0 and -1 <= each.axis < 2 for each in plan)
+    return plan
+
+
 def make_frames(rng: Random) -> Files:
     """Frames of a rig and of its simulator: good ones, changed ones, those with strange numbers, random bytes."""
     from fuzz.rig_frames import frames
@@ -521,6 +539,10 @@ DECODERS: dict[str, Decoder] = {
     "points": Decoder(make_points, read_points, 2),
     "io": Decoder(
         lambda rng: {"io.yaml": yaml_tree.mutated_yaml(rng, IO_SCRIPT, [IO_SCRIPT, *_points()])}, read_io
+    ),
+    "faults": Decoder(
+        lambda rng: {"faults.yaml": yaml_tree.mutated_yaml(rng, FAULT_PLAN, [FAULT_PLAN, IO_SCRIPT])},
+        read_faults,
     ),
     "csv": Decoder(lambda rng: {"log.csv": tables.mutated_csv(rng)}, read_csv, 2),
     "result": Decoder(

@@ -1,4 +1,4 @@
-"""A process of drives in a network of its own, with ideal axes or a robot; it runs a master beside them and says what it saw.
+"""A process of drives in a network of its own, with ideal axes or a robot; it runs a master and says what it saw.
 
 python bus_drives.py '{"axes": [1, 1, 1, 1], "pcap": "x.pcap"}' MASTER ARGUMENT...
 """

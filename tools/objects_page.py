@@ -10,6 +10,7 @@ from servotwin.fieldbus.cia402.states import TRANSITIONS
 from servotwin.fieldbus.objects.communication import Identity, communication_table
 from servotwin.fieldbus.objects.drive_profile import AXIS_TABLE
 from servotwin.fieldbus.objects.tables import Entry, ObjectCode, ObjectLine
+from servotwin.fieldbus.robot.faults import KINDS
 
 HEXADECIMAL = (0x1000, 0x1018, 0x67FF)  # objects whose numbers people know so
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "fieldbus.md"
@@ -56,12 +57,24 @@ def transitions_table() -> str:
     return "\n".join(rows)
 
 
+def faults_table() -> str:
+    """Kinds of faults that can be injected."""
+    rows = ["| number | kind | value in 2010:02 | code |", "| --- | --- | --- | --- |"]
+    for kind in KINDS.values():
+        unit = "-" if kind.unit is None else f"{kind.scale:g} {kind.unit}" if kind.unit else "count"
+        rows.append(
+            f"| {kind.number} | {kind.name} | {unit} | {f'{kind.code:04X}' if kind.code else 'as found'} |"
+        )
+    return "\n".join(rows)
+
+
 def page(text: str) -> str:
     """The page with its tables renewed."""
     tables = {
         "communication": objects_table(communication_table(Identity(), 1)),
         "axis": objects_table(AXIS_TABLE),
         "transitions": transitions_table(),
+        "faults": faults_table(),
     }
     for name, table in tables.items():
         marks = rf"(<!-- {name} -->\n).*?(\n<!-- end of {name} -->)"

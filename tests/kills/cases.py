@@ -160,6 +160,10 @@ def other_firmware(place: Path) -> None:
     (place / "a.c").write_text("/* of another version */\n" * 400, encoding="utf-8")
 
 
+def other_esi(place: Path) -> None:
+    (place / "a.xml").write_text("<!-- of another version -->\n" * 400, encoding="utf-8")
+
+
 def measured(place: Path) -> None:
     import numpy as np
 
@@ -329,6 +333,13 @@ CASES = [
         all_files,
         other_firmware,
         reset=other_firmware,
+    ),
+    Case(
+        "drives esi",
+        lambda k: ["drives", "palletizer-4", "--esi", "a.xml", OVER],
+        all_files,
+        other_esi,
+        reset=other_esi,
     ),
     Case(
         "compare",

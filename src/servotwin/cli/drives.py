@@ -207,8 +207,8 @@ def _finish(served: ServedDrives, record: str | None, *, report: bool, overwrite
         )  # fmt: skip
         return DONE
     print_line(
-        f"{served.frames} frames, {served.refused} refused, {served.cycles} cycles; {served.simulated_s:.3f} s simulated "
-        f"in {served.wall_s:.3f} s"
+        f"{served.frames} frames, {served.refused} refused, {served.cycles} cycles; {served.simulated_s:.3f} s "
+        f"simulated in {served.wall_s:.3f} s"
     )
     for name, code in served.errors.items():
         print_line(f"{name}: error {code:04X}")

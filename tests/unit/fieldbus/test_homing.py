@@ -1,4 +1,4 @@
-"""Homing methods find the edges and index pulses that the pictures of the standard show; touch probes keep positions."""
+"""Homing methods find the edges and index pulses of the standard's pictures; touch probes keep positions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from servotwin.fieldbus.cia402.homing import SUPPORTED
 LOW, HIGH = -3.3, 3.7  # turns of the shaft: limit switches
 CAM = (-0.4, 0.65)  # turns: edges of a cam
 EDGE = 0.4  # of a switch that is closed up to an end
-ALL = {None: 0.0}
 # The pictures, written down by hand: the edge, the side of it on which the index pulse lies.
 LEFT, RIGHT = -1, 1
 PICTURES = {

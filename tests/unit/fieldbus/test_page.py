@@ -10,9 +10,11 @@ from servotwin.fieldbus.namespace import join_hint
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "fieldbus.md"
 
 
-def test_segment_without_a_socket_works_as_shown() -> None:
-    (code,) = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-    exec(code, {})  # noqa: S102 -- lines of our own page
+def test_python_works_as_shown() -> None:
+    shown = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    assert len(shown) == 2
+    for code in shown:
+        exec(code, {})  # noqa: S102 -- lines of our own page
 
 
 def test_hint_names_the_interface_of_masters() -> None:

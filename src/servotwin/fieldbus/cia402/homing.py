@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from math import ceil, floor
+from math import ceil, floor, isnan
 from typing import Any
 
 from servotwin.compiled.jit import helper, part
@@ -39,7 +39,7 @@ class Phase(IntEnum):
 
 @dataclass(frozen=True)
 class Method:
-    """How a method searches: ``switch`` (bit of 60FD, 0: none), first direction, direction of the edge, entered or left."""
+    """How a method searches: ``switch`` (bit of 60FD, 0: none), where to first, and how its edge is passed."""
 
     number: int
     switch: int
@@ -140,7 +140,7 @@ def _look(drive: Any, closed: bool, at_limit: bool) -> None:
     if phase == Phase.INDEX:
         pulse = index_passed(drive.index_from, position, TURN)
         drive.index_from = position
-        if pulse == pulse:
+        if not isnan(pulse):
             drive.home_latched, drive.homing_phase = pulse, Phase.STOP
             return
     elif phase == Phase.BACK and not closed:
@@ -169,9 +169,9 @@ def _travel(drive: Any, objects: Any, halted: bool, dt: float) -> None:
     """One period of the motion of a search."""
     phase = drive.homing_phase
     speed = 0.0
-    if phase == Phase.SEARCH or phase == Phase.BACK:
+    if phase in (Phase.SEARCH, Phase.BACK):
         speed = float(objects.homing_speed_switch)
-    elif phase == Phase.FINAL or phase == Phase.INDEX:
+    elif phase in (Phase.FINAL, Phase.INDEX):
         speed = float(objects.homing_speed_zero)
     wanted = 0.0 if halted else speed * drive.homing_direction
     before = drive.velocity
@@ -199,7 +199,7 @@ def homing(drive: Any, objects: Any, asked: bool, began: bool, halted: bool, sca
     switch = SWITCHES[drive.homing_method]
     limit = POSITIVE_LIMIT if drive.homing_direction > 0 else NEGATIVE_LIMIT
     at_limit = inputs & limit != 0 and limit != switch
-    if phase != Phase.STOP and phase != Phase.GIVE_UP and not halted:
+    if phase not in (Phase.STOP, Phase.GIVE_UP) and not halted:
         _look(drive, inputs & switch != 0, at_limit)
     _travel(drive, objects, halted, dt)
     if drive.velocity == 0.0:

@@ -5,6 +5,7 @@ Probe 1 listens to the home switch (60FD bit 2), probe 2 to bit 16 of 60FD, whic
 
 from __future__ import annotations
 
+from math import isnan
 from typing import Any
 
 from servotwin.compiled.jit import helper, part
@@ -43,7 +44,7 @@ def watch_probes(drive: Any, objects: Any, scale: float) -> None:
     inputs, before = drive.feedback.digital_inputs, drive.inputs_before
     position = drive.feedback.position
     pulse = index_passed(drive.shaft_before, position, TURN)
-    passed = pulse == pulse
+    passed = not isnan(pulse)
     here = _whole(position * scale + drive.offset)
     at_pulse = _whole(pulse * scale + drive.offset) if passed else here
     word, status = int(objects.probe_function), int(objects.probe_status)

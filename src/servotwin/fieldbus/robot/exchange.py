@@ -6,7 +6,7 @@ current :math:`I_p` flow for the time T from cold:
 .. math:: \dot x = \frac{(i/I_r)^2 - x}{\tau}, \quad x < 1 \quad\text{is allowed},\quad
           \tau = T / \ln\frac{(I_p/I_r)^2}{(I_p/I_r)^2 - 1}                                        (eq:drive-load)
 
-with the rated current :math:`I_r`.
+with the rated current :math:`I_r`. Theory: docs/theory/power.md.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class SwitchForm(IntEnum):
 
 @helper
 def _change_mode(axis: Any, port: Any, mode: int, count: int) -> None:
-    """Another loop takes over: the position loop begins where the axis is, the speed loop with the current that flows."""
+    """Another loop takes over: that of the position where the axis is, that of the speed with the present current."""
     if mode == POSITION:
         axis.law, axis.level = port.law, port.level
         axis.from_counts = axis.to_counts = axis.counts_ref = count
@@ -135,7 +135,9 @@ def give_commands(
 
 
 @part
-def _supervise(axis: Any, port: Any, feedback: Any, on: bool, j: int, T: float) -> int:
+def _supervise(  # noqa: PLR0911 -- one for each code
+    axis: Any, port: Any, feedback: Any, on: bool, j: int, T: float
+) -> int:
     """What the electronics of a drive finds wrong now: a code of 603F, or 0."""
     current = math.hypot(axis.i_meas, axis.i_d_meas)
     asked = abs(axis.i_ref)

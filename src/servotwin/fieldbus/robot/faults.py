@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from servotwin.description.nodes import Node, parse_yaml, quoted
-from servotwin.description.regular_file import IO_SCRIPT, read_text
+from servotwin.description.regular_file import FAULT_PLAN, read_text
 from servotwin.description.units import did_you_mean, expectation, parse_quantity
 from servotwin.fieldbus.cia402.states import AXIS_ERRORS
 from servotwin.jobs.points_file import mapping_of
@@ -210,7 +210,7 @@ def set_supply(plant: RobotPlant, voltage: float) -> None:
 
 def read_fault_plan(path: str | Path, motors: Sequence[str]) -> tuple[Injection, ...]:
     """The plan of faults in a file."""
-    return parse_fault_plan(read_text(path, IO_SCRIPT), motors, str(path))
+    return parse_fault_plan(read_text(path, FAULT_PLAN), motors, str(path))
 
 
 def parse_fault_plan(text: str, motors: Sequence[str], file: str = "faults") -> tuple[Injection, ...]:

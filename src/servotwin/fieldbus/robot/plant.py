@@ -33,8 +33,9 @@ WHAT_HAPPENED = {
 class RobotPlant:
     """The machine of a robot as the ``Plant`` of its drives.
 
-    ``ports``: SUPERVISED, (m,). ``recording``: rows and commands are kept, up to ``MOST_RECORDED``. ``error``: what ended it; whoever serves the drives raises it (``check``). ``segment``:
-    record of the segment, whose period is that of the set-points.
+    ``ports``: SUPERVISED, (m,). ``recording``: rows and commands are kept, up to ``MOST_RECORDED``. ``error``: what
+    ended it; whoever serves the drives raises it (``check``). ``segment``: record of the segment, whose period is that
+    of the set-points.
     """
 
     def __init__(
@@ -88,7 +89,7 @@ class RobotPlant:
         try:
             if self.error is None:
                 self.step(span)
-        except BaseException as error:  # a Ctrl-C too: nothing may leave a function that compiled code calls
+        except BaseException as error:  # noqa: BLE001 -- a Ctrl-C too: nothing may leave what compiled code calls
             self._stop(error)
         return 0
 
@@ -139,7 +140,7 @@ class RobotPlant:
             period * 1e-9,
         )
         if changed:
-            unit.enable(self._lines, self._setpoints[0, :, 0])
+            unit.enable((self._lines != 0).tolist(), self._setpoints[0, :, 0])
         if self.recording:
             self._record(until)
         machine.advance(until)

@@ -1,4 +1,4 @@
-"""What the plant knows of each axis beside the servo's own record: limits of the drive's supervision, switches, faults."""
+"""What the plant knows of each axis beside the servo's record: limits of supervision, switches, faults."""
 
 from __future__ import annotations
 

@@ -1,0 +1,239 @@
+"""Faults of a robot behind its drives: each has its code, its reaction and its recovery."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from one_drive import ENABLED, FAULT, REACTION
+from robot_bus import ENABLE, RESET, SHUTDOWN, RobotBus
+from servotwin.errors import InputError
+from servotwin.fieldbus.robot.faults import KINDS, Injection, parse_fault_plan
+
+# The standard's codes, written down a second time.
+REPORTED = {
+    "over-current": 0x2310, "short-circuit": 0x2320, "earth-leakage": 0x2330, "drive-overload": 0x2350,
+    "mains-phase-lost": 0x3130, "surroundings-hot": 0x4110, "drive-hot": 0x4210, "control-supply-low": 0x5110,
+    "processor-failed": 0x5220, "output-stage-failed": 0x5410, "fuse-blown": 0x5450, "memory-failed": 0x5530,
+    "software-reset": 0x6010, "parameters-lost": 0x6320, "braking-resistor-failed": 0x7110,
+    "current-measurement-failed": 0x7200, "encoder-lost": 0x7305, "speed-sensor-failed": 0x7310,
+}  # fmt: skip
+TURN = 1 << 20
+SPEED = 2000  # counts in a period
+HOME = np.array([0, 29897523, 0, 0])
+
+
+@pytest.fixture(scope="module")
+def bus() -> RobotBus:
+    return RobotBus()
+
+
+def ready(bus: RobotBus) -> None:
+    """Enabled, at rest, without faults, whatever happened before."""
+    for j in range(bus.m):
+        bus.robot.injector.mend(j)
+    bus.modes = [8] * bus.m
+    bus.cycle(SHUTDOWN, 2)
+    bus.cycle(RESET, 5)
+    bus.enable(settle=50)
+    assert bus.states() == [ENABLED] * bus.m, [f"{code:04X}" for code in bus.codes()]
+
+
+def move(bus: RobotBus, periods: int, until: int | None = None) -> None:
+    """All axes at a constant speed toward home, until one has a fault of this code, at most so many periods."""
+    sides = np.where(bus.counts > HOME, -1, 1)
+    for _ in range(periods):
+        for target, side in zip(bus.targets, sides, strict=True):
+            target[0] += int(side) * SPEED
+        bus.cycle(ENABLE)
+        if until is not None and until in bus.codes():
+            return
+
+
+def inject(bus: RobotBus, kind: str, value: int = 0, axis: int = 1) -> None:
+    """By SDO, as a master in CI does."""
+    number = KINDS[kind].number
+    assert bus.download(axis, 0x2010, 2, value.to_bytes(4, "little", signed=True)) == 0
+    assert bus.download(axis, 0x2010, 1, number.to_bytes(2, "little")) == 0
+
+
+def mend(bus: RobotBus, axis: int = 1) -> None:
+    assert bus.download(axis, 0x2010, 1, bytes(2)) == 0
+
+
+def recover(bus: RobotBus, axis: int, code: int) -> None:
+    """A reset does nothing while the fault is there; then it does, and the axis moves again."""
+    assert bus.codes()[axis] == code
+    assert bus.states()[axis] == FAULT
+    assert bus.robot.machine.servo.command["enable"][0, axis] == 0
+    before = bus.counts[axis]
+    bus.cycle(ENABLE, 20)
+    assert abs(bus.counts[axis] - before) < TURN // 50, "a brake holds the shaft"
+    mend(bus, axis)
+    ready(bus)
+    move(bus, 100)
+    bus.cycle(ENABLE, 300)
+    assert np.abs(bus.counts - [target[0] for target in bus.targets]).max() < 2000
+    assert bus.codes() == [0] * bus.m
+
+
+@pytest.mark.parametrize("kind", REPORTED)
+def test_what_the_hardware_reports_switches_off_at_once(bus: RobotBus, kind: str) -> None:
+    ready(bus)
+    move(bus, 30)
+    inject(bus, kind)
+    bus.cycle(ENABLE, 2)
+    assert bus.states()[1] == REACTION
+    assert bus.robot.machine.servo.command["enable"][0, 1] == 0, "no current flows any more"
+    bus.cycle(ENABLE, 30)
+    assert bus.inputs[1][5] == REPORTED[kind]
+    assert [bus.states()[j] for j in (0, 2, 3)] == [ENABLED] * 3, "the others go on"
+    bus.words[1] = RESET
+    bus.cycle(times=6)
+    assert bus.states()[1] == FAULT, "it is still there"
+    recover(bus, 1, REPORTED[kind])
+
+
+def test_undervoltage_is_found_by_the_drives(bus: RobotBus) -> None:
+    ready(bus)
+    inject(bus, "supply-voltage", 150_000)
+    bus.cycle(ENABLE, 40)
+    assert bus.codes() == [0x3220] * 4
+    assert 140_000 < bus.object(0, "bus_voltage") < 160_000
+    recover(bus, 1, 0x3220)
+
+
+def test_overvoltage_is_found_by_the_drives(bus: RobotBus) -> None:
+    ready(bus)
+    inject(bus, "supply-voltage", 600_000)
+    bus.cycle(ENABLE, 40)
+    assert bus.codes() == [0x3210] * 4
+    recover(bus, 1, 0x3210)
+
+
+def test_power_that_goes_is_an_undervoltage_and_brakes_hold(bus: RobotBus) -> None:
+    ready(bus)
+    inject(bus, "power-off")
+    bus.cycle(ENABLE, 40)
+    assert bus.codes() == [0x3220] * 4
+    recover(bus, 1, 0x3220)
+
+
+def test_hot_winding(bus: RobotBus) -> None:
+    ready(bus)
+    inject(bus, "winding-hot", 1700)
+    bus.cycle(ENABLE, 40)
+    assert bus.codes()[1] == 0x4310
+    assert bus.object(1, "temperature") == pytest.approx(1700, abs=20)
+    recover(bus, 1, 0x4310)
+
+
+def test_open_winding_is_found_by_the_missing_current(bus: RobotBus) -> None:
+    ready(bus)
+    inject(bus, "winding-open")
+    move(bus, 300, 0x7122)
+    bus.cycle(ENABLE, 20)
+    recover(bus, 1, 0x7122)
+
+
+def test_jammed_brake_is_a_following_error(bus: RobotBus) -> None:
+    ready(bus)
+    bus.set_object("following_window", TURN // 100)
+    inject(bus, "brake-closes")
+    move(bus, 300, 0x8611)
+    bus.cycle(ENABLE, 300)
+    bus.set_object("following_window", TURN)
+    recover(bus, 1, 0x8611)
+
+
+def test_stuck_encoder_is_found(bus: RobotBus) -> None:
+    """The loops see neither way nor speed; the following error grows."""
+    ready(bus)
+    bus.set_object("following_window", TURN // 100)
+    inject(bus, "encoder-stuck", axis=3)
+    move(bus, 300, 0x8611)
+    bus.cycle(ENABLE, 300)
+    bus.set_object("following_window", TURN)
+    recover(bus, 3, 0x8611)
+
+
+def test_lost_frames_are_a_communication_fault(bus: RobotBus) -> None:
+    """Without outputs for the watchdog time: 7500, slow-down by the option of faults."""
+    ready(bus)
+    move(bus, 50)
+    bus.segment.idle(bus.segment.now + 101_000_000)
+    bus.cycle(ENABLE, 300)
+    assert bus.codes() == [0x7500] * 4
+    assert bus.states() == [FAULT] * 4
+    for k in range(bus.m):
+        assert bus.state(k) == (4 | 0x10, 0x1B)
+        bus.ask(k, 4 | 0x10)
+        bus.ask(k, 8)
+    ready(bus)
+
+
+def test_excessive_current_trips(bus: RobotBus) -> None:
+    """A current sensor that is wrong by more than its drive stands."""
+    ready(bus)
+    inject(bus, "current-sensor-offset", 100_000, axis=3)
+    bus.cycle(ENABLE, 60)
+    recover(bus, 3, 0x2310)
+
+
+def test_kinds_are_at_least_twenty_and_numbers_are_their_own() -> None:
+    assert len(KINDS) >= 20
+    assert len({kind.number for kind in KINDS.values()}) == len(KINDS)
+    assert {kind.code for kind in KINDS.values() if kind.code} == set(REPORTED.values())
+
+
+# --- plans ------------------------------------------------------------------------------------------
+
+PLAN = """
+format: servotwin-drive-faults/1
+faults:
+  - {at: 20 ms, axis: th2, kind: encoder-lost, until: 40 ms}
+  - {at: 0.1 s, kind: supply-voltage, value: 100 V}
+"""
+MOTORS = ("th1", "th2", "th3", "th5")
+
+
+def test_plan_happens_at_its_instants() -> None:
+    plan = parse_fault_plan(PLAN, MOTORS)
+    assert plan[0] == Injection(20_000_000, 1, KINDS["encoder-lost"], 0.0, 40_000_000)
+    bus = RobotBus(faults=plan)
+    began = None
+    for _ in range(60):
+        bus.cycle(0)
+        if bus.codes()[1] and began is None:
+            began = bus.robot.plant.now_ns
+    assert began is not None
+    assert 20_000_000 <= began <= 23_000_000
+    bus.words[1] = RESET
+    bus.cycle(times=3)
+    assert bus.codes()[1] == 0, "mended at 40 ms"
+    assert [where for _, where, _ in bus.robot.plant.happened] == ["th2"]
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("{at: 1 s, kind: encoder-lost}", "'axis' is missing; expected one of th1, th2, th3, th5"),
+        ("{at: 1 s, axis: th9, kind: encoder-lost}", "no axis 'th9'"),
+        ("{at: 1 s, axis: th1, kind: encoder-los}", "did you mean 'encoder-lost'"),
+        ("{at: 1 m, axis: th1, kind: fuse-blown}", "time"),
+        ("{at: 1 s, axis: th1, kind: fuse-blown, until: 0.5 s}", "out of range"),
+        ("{at: 1 s, axis: th1, kind: power-off}", "concerns all axes"),
+        ("{at: 1 s, kind: supply-voltage}", "'value' is missing"),
+        ("{at: 1 s, axis: th1, kind: fuse-blown, value: 3 V}", "has no value"),
+        ("{axis: th1, kind: fuse-blown}", "'at' is missing"),
+    ],
+)
+def test_plan_that_cannot_be_used_is_refused_in_one_line(line: str, words: str) -> None:
+    text = f"format: servotwin-drive-faults/1\nfaults:\n  - {line}\n"
+    with pytest.raises(InputError, match=r"plan\.yaml:3") as refused:
+        parse_fault_plan(text, MOTORS, "plan.yaml")
+    assert words in str(refused.value)
+    assert "\n" not in str(refused.value)
+    assert Path("plan.yaml").name in str(refused.value)

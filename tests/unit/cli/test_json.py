@@ -67,6 +67,7 @@ CALLS = {
 }
 SIMULATED = {"job run", "compare", "demo", "hil"}
 ON_A_WIRE = {
+    "drives",
     "control",
     "bus scan",
     "bus sdo read",

@@ -33,6 +33,7 @@ from servotwin.simulation.stepping import Stepper, Work, in_turn
 
 ENABLING = 200_000_000  # ns that the drives get to be enabled, on top of their brakes
 SIMULATED = Identity()
+PATH_SPEED, PATH_SPEED_STEP = 0x2001, 0x800
 USUAL, PATIENT = 5.0, 2000.0  # ms
 
 
@@ -125,6 +126,8 @@ class BusRobot(LiveRobot):
         master.to_preop()
         for slave in slaves:
             _set_cycle(slave, period, clocks=chosen.clocks and slave.sii.has_clock)
+            if is_simulated(slave):
+                _set_path_speed(slave)
         image = master.to_safeop(
             expected=expected, period_ns=period, clocks=chosen.clocks, watchdog_ms=chosen.watchdog_ms
         )
@@ -245,3 +248,14 @@ def _set_cycle(slave: Slave, period_ns: int, *, clocks: bool) -> None:
                 slave.sdo.write(index, subindex, data)
             except SdoRefusedError as error:
                 slave.notes.append(str(error))
+
+
+def _set_path_speed(slave: Slave) -> None:
+    """Tell a simulated drive that 60B1 is the speed of the path: its servo uses it as in a simulation in process."""
+    from servotwin.fieldbus.ethercat.master.sdo import SdoRefusedError
+
+    for axis in range(8):
+        try:
+            slave.sdo.write(PATH_SPEED + axis * PATH_SPEED_STEP, 0, b"\x01")
+        except SdoRefusedError:  # the slave has no more axes
+            return

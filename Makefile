@@ -16,7 +16,7 @@ $(eval $(wordlist 2,2,$(MAKECMDGOALS)):;@:)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test campaign lint fuzz kills bench bench-against optimal calibration hil bus fresh objects package pins audit hashed clean
+.PHONY: help demo test campaign lint fuzz kills bench bench-against optimal calibration hil bus demo-bus fresh objects package pins audit hashed clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## */  make \1\t/' | expand -t 21
@@ -56,6 +56,9 @@ hil: $(VENV)/.ready-test  ## motor substitution in real time: rates, faults, a f
 
 bus: $(VENV)/.ready-test $(VENV)/.ready-tshark  ## EtherCAT frames back to back through four and six drives, with pysoem as the master
 	$(BIN)/python -m benchmarks.bus_rate
+
+demo-bus: $(VENV)/.ready-core  ## controller and drives as two processes over EtherCAT on a virtual wire; ends by naming the report
+	$(BIN)/python -m benchmarks.bus_demo --lock-step --watchdog 2000
 
 fresh:  ## demo, test and a short bench, each as the first command in a fresh clone of the last commit
 	$(PYTHON) tools/fresh_clone.py

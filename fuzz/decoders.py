@@ -538,6 +538,20 @@ def read_pose_table(folder: Path) -> object:
     return parse_poses(folder / "poses.csv")
 
 
+def make_bus_answers(rng: Random) -> Files:
+    """What slaves answer to our master."""
+    from fuzz.bus_answers import make_answers
+
+    return {"answers.bin": make_answers(rng)}
+
+
+def read_bus_answers(folder: Path) -> object:
+    """A master meets such slaves."""
+    from fuzz.bus_answers import read_answers
+
+    return read_answers((folder / "answers.bin").read_bytes())
+
+
 def make_bus(rng: Random) -> Files:
     """EtherCAT frames with datagrams of all commands, and with SDOs in mailboxes."""
     from fuzz.bus_frames import frames
@@ -554,6 +568,7 @@ def read_bus(folder: Path) -> object:
 
 DECODERS: dict[str, Decoder] = {
     "bus": Decoder(make_bus, read_bus, 2),
+    "bus answers": Decoder(make_bus_answers, read_bus_answers),
     "frames": Decoder(make_frames, read_frames, 2),
     "folder": Decoder(make_folder, read_folder),
     "robot": Decoder(make_robot, read_robot, 4),

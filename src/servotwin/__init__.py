@@ -38,8 +38,11 @@ if TYPE_CHECKING:
     from servotwin.design.model_study import ModelStudy, study_model
     from servotwin.design.statics import Statics, statics
     from servotwin.drives.own import EFFORT, LOSS, POWER, Actuator
+    from servotwin.fieldbus.controller.robot import BusRobot, BusSettings
+    from servotwin.fieldbus.controller.run import ControlRun, control_job, opened_port
     from servotwin.fieldbus.robot.build import RobotDrives, robot_drives
     from servotwin.fieldbus.robot.session import ServedDrives, serve_drives
+    from servotwin.fieldbus.tools import read_object, scan_bus, watch_objects, write_object
     from servotwin.hil.real_time import RealTime
     from servotwin.hil.result import SubstitutionResult, SubstitutionRun
     from servotwin.hil.run import substitute
@@ -71,8 +74,11 @@ __all__ = [
     "LOSS",
     "POWER",
     "Actuator",
+    "BusRobot",
+    "BusSettings",
     "Catalogue",
     "CompiledLaw",
+    "ControlRun",
     "DrawnAccuracy",
     "DrawnCalibration",
     "DrawnPlan",
@@ -119,6 +125,7 @@ __all__ = [
     "calibrate",
     "commanded_poses",
     "compare_laws",
+    "control_job",
     "datasheets",
     "derive",
     "design_state_feedback",
@@ -128,15 +135,18 @@ __all__ = [
     "iso9283",
     "line_test",
     "load_robot",
+    "opened_port",
     "optimise_motion",
     "plan_calibration",
     "plan_job",
     "play_motion",
     "read_catalogue",
+    "read_object",
     "read_scenario",
     "read_substitution",
     "robot_drives",
     "run_job",
+    "scan_bus",
     "serve_drives",
     "shaper",
     "simulate",
@@ -145,10 +155,21 @@ __all__ = [
     "statics",
     "study_model",
     "substitute",
+    "watch_objects",
     "workspace",
+    "write_object",
 ]
 
 _HOMES = {
+    "BusRobot": "servotwin.fieldbus.controller.robot",
+    "BusSettings": "servotwin.fieldbus.controller.robot",
+    "ControlRun": "servotwin.fieldbus.controller.run",
+    "control_job": "servotwin.fieldbus.controller.run",
+    "opened_port": "servotwin.fieldbus.controller.run",
+    "read_object": "servotwin.fieldbus.tools",
+    "scan_bus": "servotwin.fieldbus.tools",
+    "watch_objects": "servotwin.fieldbus.tools",
+    "write_object": "servotwin.fieldbus.tools",
     "DrawnCalibration": "servotwin.report.drawn_calibration",
     "DrawnPlan": "servotwin.report.drawn_calibration",
     "Noise": "servotwin.design.calibration.noise",

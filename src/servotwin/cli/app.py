@@ -11,6 +11,7 @@ from servotwin.cli.app_accuracy import add_commands as add_accuracy_commands
 from servotwin.cli.app_bus import add_commands as add_bus_commands
 from servotwin.cli.app_calibrate import add_commands as add_calibrate_commands
 from servotwin.cli.app_catalogue import add_commands as add_catalogue_commands
+from servotwin.cli.app_control import add_commands as add_control_commands
 from servotwin.cli.app_hil import add_commands as add_hil_commands
 from servotwin.cli.app_jobs import add_commands
 from servotwin.cli.app_models import add_commands as add_model_commands
@@ -570,6 +571,7 @@ add_accuracy_commands(app)
 add_calibrate_commands(app)
 add_hil_commands(app)
 add_bus_commands(app)
+add_control_commands(app)
 add_commands(app)
 
 

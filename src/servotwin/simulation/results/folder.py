@@ -47,7 +47,8 @@ from servotwin.simulation.results.mark import (
 SUMMARY, SIGNALS, ZOOM, PAGE = "summary.json", "signals.parquet", "zoom.parquet", "report.html"
 INSTRUCTIONS = "instructions.json"
 LINK = "link.parquet"  # cycles of a link to a rig
-RUN_FILES = frozenset((SUMMARY, SIGNALS, ZOOM, PAGE, INSTRUCTIONS, LINK))
+MCAP = "signals.mcap"  # the same signals for robot tools
+RUN_FILES = frozenset((SUMMARY, SIGNALS, ZOOM, PAGE, INSTRUCTIONS, LINK, MCAP))
 TUNE_FILES = frozenset(("tuning.html", "tuning.json"))
 MODEL_FILES = frozenset(
     (

@@ -1,12 +1,14 @@
 """Processes that the package starts: Python that sees the package and its libraries, never the current folder.
 
 Every process of ours starts here. It runs isolated (``python -I``: no current folder, no PYTHONPATH, no other
-variable of Python's), in the root folder, with the package that this process runs and the cache that it uses.
+variable of Python's), in the root folder, with the package that this process runs and the cache that it uses. Programs
+of the system are taken from its own folders.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from asyncio.subprocess import Process
 
 PACKAGE = Path(__file__).resolve().parent
+SYSTEM = "/usr/sbin:/usr/bin:/sbin:/bin"  # never a folder that the user's PATH names
 LIBRARIES = ("numpy", "llvmlite", "numba")  # what compiling needs, wherever this process found it
 START = """
 import importlib.util, sys
@@ -94,6 +97,15 @@ def start_beside(code: str, stdin: int) -> subprocess.Popen[bytes] | None:
         )
     except (OSError, ValueError):
         return None
+
+
+def run_program(name: str, *words: str) -> str | None:
+    """Run a program of the system to its end; what it complains about, empty if it is content, None without it."""
+    program = shutil.which(name, path=SYSTEM)
+    if program is None:
+        return None
+    done = subprocess.run([program, *words], capture_output=True, text=True, check=False, cwd=os.sep)
+    return "" if done.returncode == 0 else done.stderr.strip() or f"exit code {done.returncode}"
 
 
 def library_folders() -> list[str]:

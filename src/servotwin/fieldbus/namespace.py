@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import ctypes
 import os
-import shutil
-import subprocess
 from pathlib import Path
 
 from servotwin.errors import UnsupportedError
+from servotwin.processes import run_program
 
 NEW_USER, NEW_NET = 0x10000000, 0x40000000
 DRIVES_SIDE, MASTER_SIDE = "stdrives", "stmaster"
@@ -41,12 +40,11 @@ def enter_namespace() -> None:
 
 
 def _ip(*words: str) -> None:
-    program = shutil.which("ip") or shutil.which("ip", path="/usr/sbin:/sbin")
-    if program is None:
+    complaint = run_program("ip", *words)
+    if complaint is None:
         raise UnsupportedError("the program 'ip' (package iproute2) is needed to make a virtual network")
-    done = subprocess.run([program, *words], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise UnsupportedError(f"ip {' '.join(words)}: {done.stderr.strip() or done.returncode}")
+    if complaint:
+        raise UnsupportedError(f"ip {' '.join(words)}: {complaint}")
 
 
 def join_hint(process: int | None = None) -> str:

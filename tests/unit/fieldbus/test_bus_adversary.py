@@ -285,7 +285,9 @@ def test_thousands_of_random_outputs_and_registers_never_enable_a_drive() -> Non
         drive.mode = int(rng.integers(-128, 128))
         drive.target = tuple(int(v) for v in rng.integers(-(2**15), 2**15, 3))
         drive.cycle(word)
-        drive.write(0, int(rng.choice((0x1000, 0x1200, 0x2800))), rng.bytes(int(rng.integers(1, MAILBOX + 1))))
+        drive.write(
+            0, int(rng.choice((0x1000, 0x1200, 0x2800))), rng.bytes(int(rng.integers(1, MAILBOX + 1)))
+        )
         drive.write(0, int(rng.choice((0x0300, 0x0910, 0x0200, 0x0502, 0x0930))), rng.bytes(4))
         assert int(drive.drives.drives["state"][0]) != ENABLED
         assert drive.inputs[2] == 0

@@ -9,6 +9,7 @@ import pytest
 
 from one_drive import ENABLE, ENABLED, FAULT, NO_VOLTAGE, QUICK_STOP, REACTION, TURN, OneDrive
 from servotwin.fieldbus.ethercat.frames import Command, Datagram, physical
+from servotwin.fieldbus.ethercat.slave.records import ClockKind
 from servotwin.fieldbus.objects.communication import Identity
 from servotwin.fieldbus.objects.dictionary import Dictionary, new_axes
 from servotwin.fieldbus.sii import Category, build_sii, read_categories
@@ -127,6 +128,40 @@ def test_clock_category_has_its_fields_where_masters_look() -> None:
     for k, (activate, name) in enumerate(((0x0300, "DC-Synchronous"), (0, "SM-Synchronous"))):
         *_, found, _, number, _ = struct.unpack_from("<IIIhHhBB4x", data, 24 * k)
         assert (found, names[number - 1]) == (activate, name)
+
+
+def _by_sync0(drive: OneDrive, cycle: int, start: int, offset: int = 0) -> None:
+    """From now on SYNC0 and the wall clock set the pace."""
+    memory = drive.segment.slaves["memory"][0]
+    for at, size, value in ((0x0920, 8, offset), (0x0990, 8, start), (0x09A0, 4, cycle), (0x0981, 1, 3)):
+        memory[at : at + size] = np.frombuffer(value.to_bytes(size, "little"), np.uint8)
+    drive.segment.record["clock"] = ClockKind.WALL
+
+
+def _idle(drive: OneDrive, milliseconds: int) -> int:
+    """Cycles of the drives in so many milliseconds without a frame."""
+    before = int(drive.segment.record["cycles"][0])
+    for _ in range(milliseconds):
+        drive.segment.idle(drive.segment.now + 1_000_000)
+    return int(drive.segment.record["cycles"][0]) - before
+
+
+def test_clock_that_is_set_back_goes_on_with_sync0() -> None:
+    drive = OneDrive()
+    _by_sync0(drive, 1_000_000, 0, offset=10**15)
+    assert _idle(drive, 20) == pytest.approx(20, abs=1)
+    _by_sync0(drive, 1_000_000, 0)
+    assert _idle(drive, 20) == pytest.approx(20, abs=1)
+
+
+@pytest.mark.parametrize(("cycle", "start"), [(1_000_000, 10**18), (4_000_000_000, 0)])
+def test_watchdog_has_its_effect_without_sync0(cycle: int, start: int) -> None:
+    drive = OneDrive()
+    drive.enable()
+    _by_sync0(drive, cycle, start)
+    _idle(drive, 160)  # the watchdog has 100 ms
+    assert drive.segment.devices[0].machine.state == 4
+    assert int(drive.drives.drives["state"][0]) in (REACTION, FAULT)
 
 
 # --- drives ---------------------------------------------------------------------------------------

@@ -149,4 +149,4 @@ def keep_pace(segment: Any, slaves: Any, now: int) -> int:
         run_application(segment, slaves, now)
     if now >= segment.cycled + LONGEST_PAUSE:
         run_application(segment, slaves, now)
-    return min(due, segment.cycled + LONGEST_PAUSE)
+    return min(due, segment.cycled + LONGEST_PAUSE)  # type: ignore[no-any-return]

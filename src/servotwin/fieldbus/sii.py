@@ -131,9 +131,10 @@ def _pdo(objects: Dictionary, strings: _Strings, pdo: int, manager: int) -> byte
 
 def _clock(strings: _Strings) -> bytes:
     """Two ways of operation: with SYNC0, and with the SyncManagers alone."""
-    with_sync = struct.pack("<IIIHHHHBB", 0, 0, 0, 0, 0, 0x0300, 1, strings.number("DC-Synchronous"), 0)
-    without = struct.pack("<IIIHHHHBB", 0, 0, 0, 0, 0, 0, 1, strings.number("SM-Synchronous"), 0)
-    return with_sync.ljust(24, b"\0") + without.ljust(24, b"\0")
+    # times of SYNC0 and shifts, factor of SYNC1, AssignActivate, factor of SYNC0, name, description
+    line = struct.Struct("<IIIhHhBB4x")
+    with_sync = line.pack(0, 0, 0, 0, 0x0300, 1, strings.number("DC-Synchronous"), 0)
+    return with_sync + line.pack(0, 0, 0, 0, 0, 1, strings.number("SM-Synchronous"), 0)
 
 
 def read_categories(data: bytes) -> list[tuple[int, bytes]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 
 import numpy as np
@@ -237,3 +238,28 @@ def test_plan_that_cannot_be_used_is_refused_in_one_line(line: str, words: str) 
     assert words in str(refused.value)
     assert "\n" not in str(refused.value)
     assert Path("plan.yaml").name in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [("winding-hot", 2**31 - 1), ("winding-hot", -(2**31)), ("supply-voltage", -1), ("frames-lost", -1)],
+)
+def test_value_that_no_machine_survives_is_refused(kind: str, value: int) -> None:
+    bus = RobotBus()
+    assert bus.download(0, 0x2010, 2, struct.pack("<i", value)) == 0
+    assert bus.download(0, 0x2010, 1, struct.pack("<H", KINDS[kind].number)) == 0x06090030
+    bus.cycle(0, 5)
+    unit = KINDS[kind].unit or ""
+    axis = "" if KINDS[kind].shared else "axis: a, "
+    text = f"format: servotwin-drive-faults/1\nfaults:\n  - {{at: 1 s, {axis}kind: {kind}, value: {value} {unit}}}\n"
+    with pytest.raises(InputError, match="out of range"):
+        parse_fault_plan(text, ("a",))
+
+
+def test_plan_can_heat_a_winding() -> None:
+    head = "format: servotwin-drive-faults/1\nfaults:\n"
+    (found,) = parse_fault_plan(head + "  - {at: 1 s, axis: a, kind: winding-hot, value: 170 degC}\n", ("a",))
+    assert found.value == 170.0
+    for bad, text in (("170", "temperature"), ("170 V", "temperature"), ("[1]", "temperature")):
+        with pytest.raises(InputError, match=text):
+            parse_fault_plan(head + f"  - {{at: 1 s, axis: a, kind: winding-hot, value: {bad}}}\n", ("a",))

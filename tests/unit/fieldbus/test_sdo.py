@@ -195,7 +195,7 @@ def test_what_the_drives_do_not_have_is_refused(bus: SmallBus) -> None:
     for index, good, bad in (
         (0x605A, b"\x06\0", b"\x04\0"),
         (0x6060, b"\x0a", b"\x07"),
-        (0x6898, b"\x23", b"\x01"),
+        (0x6898, b"\x23", b"\x0f"),
     ):
         assert bus.download(0, index, 0, good) == 0
         assert bus.download(0, index, 0, bad) == 0x06090030

@@ -168,9 +168,10 @@ def test_mailbox_that_is_moved_after_preop_is_no_mailbox(start: int, size: int) 
 def test_inputs_stay_where_safeop_found_them() -> None:
     bus = SmallBus()
     bus.to_op()
-    bus.manager(0, 3, 0xFFFF, INPUT.size, 0x20)
     before = bus.segment.slaves["latest"].copy()
-    bus.go(Datagram(C.LWR, 0, OUTPUT.pack(0, 8, 0, 0, 0, 0, 0)))
+    moved = struct.pack("<HHBBBB", 0xFFFF, INPUT.size, 0x20, 0, 1, 0)
+    outputs = Datagram(C.LWR, 0, OUTPUT.pack(0, 8, 0, 0, 0, 0, 0))
+    bus.go(physical(C.FPWR, STATION, 0x0818, moved), outputs)  # in one frame: the slave leaves OP after it
     assert bus.segment.slaves["memory"][0, INPUTS : INPUTS + 2].any()
     assert (bus.segment.slaves["latest"][0, OUTPUT.size :] == before[0, OUTPUT.size :]).all()
 

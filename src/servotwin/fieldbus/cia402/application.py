@@ -25,6 +25,8 @@ REFUSED: dict[int, Callable[[int], bool]] = {
     0x6060: lambda mode: mode not in set(Mode),
     0x6098: lambda method: method not in SUPPORTED,
 }
+UNITS = (0x608F, 0x6091, 0x6092)  # they say where a position is: under power the axis would jump
+POWERED = 0x0004  # bit of the statusword in the states with torque
 LONGEST = 20_000_000  # ns that a cycle carries the plant at most: after a pause time is lost, not made up for
 
 
@@ -96,9 +98,15 @@ def check_options(objects: Dictionary) -> None:
         if REFUSED[(index - FIRST_AXIS) % AXIS_STEP + FIRST_AXIS](value):
             raise SdoAbortError(AbortCode.VALUE, index, subindex)
 
+    def check_units(index: int, subindex: int, value: int) -> None:
+        if int(objects.axes["statusword"][(index - FIRST_AXIS) // AXIS_STEP]) & POWERED:
+            raise SdoAbortError(AbortCode.STATE, index, subindex)
+
     for axis in range(len(objects.axes)):
         for index in REFUSED:
             objects.checks[index + axis * AXIS_STEP] = check
+        for index in UNITS:
+            objects.checks[index + axis * AXIS_STEP] = check_units
 
 
 def ideal_plant(

@@ -7,12 +7,14 @@ from typing import Any
 from servotwin.compiled.jit import callback, helper, part
 from servotwin.compiled.native_calls import records_at
 from servotwin.fieldbus.cia402.axis_port import PortMode
+from servotwin.fieldbus.cia402.homing import Phase
 from servotwin.fieldbus.cia402.modes import run_mode, units_per_radian, wrapped
 from servotwin.fieldbus.cia402.ramps import brake_down, stop_deceleration
 from servotwin.fieldbus.cia402.records import DRIVE, DRIVES
 from servotwin.fieldbus.cia402.states import (
     COMMANDS,
     FOLLOWS,
+    HALT,
     INTERNAL_LIMIT,
     MODE_ERROR,
     NEXT_STATE,
@@ -58,8 +60,10 @@ def _next(state: int, command: int) -> int:
 
 @helper
 def raise_fault(drive: Any, objects: Any, code: int) -> None:
-    """Transition 13: the first code stays until it is reset."""
+    """Transition 13: the first code stays until it is reset; a fault of the axis ends a ramp that is under way."""
     if drive.state in (State.FAULT_REACTION, State.FAULT):
+        if drive.feedback.fault != 0:
+            drive.leaving = NO_RAMP
         return
     moving = drive.state in (State.ENABLED, State.QUICK_STOP)
     objects.error_code = code
@@ -173,6 +177,8 @@ def _choose_mode(drive: Any, objects: Any) -> None:
         drive.setpoint_taken = drive.homed = drive.homing_failed = drive.homing_phase = 0
         drive.target = drive.position
     objects.mode_display = drive.mode
+    if drive.mode not in (Mode.CST, Mode.TQ):
+        drive.torque = 0.0  # a torque mode that comes later begins without what an earlier one left
 
 
 @part
@@ -239,8 +245,13 @@ def command_drive(drive: Any, objects: Any, operational: bool, span: int) -> Non
 
 @helper
 def _is_reached(drive: Any, objects: Any, span: int) -> bool:
-    """Bit 10: the target of a profile is reached and has been for its time, or the axis stands after a stop."""
+    """Bit 10: the target of a profile is reached and has been for its time, no homing is under way, or the axis
+    stands after a stop or a halt.
+    """
     if drive.leaving != NO_RAMP:
+        return drive.velocity == 0.0  # type: ignore[no-any-return]
+    if drive.mode in (Mode.PP, Mode.PV, Mode.HM) and drive.controlword_before & HALT != 0:
+        drive.reached_since = 0
         return drive.velocity == 0.0  # type: ignore[no-any-return]
     if drive.mode == Mode.PP:
         near = (
@@ -253,7 +264,7 @@ def _is_reached(drive: Any, objects: Any, span: int) -> bool:
         return abs(float(objects.target_velocity) - float(objects.velocity_actual)) <= objects.velocity_window  # type: ignore[no-any-return]
     if drive.mode == Mode.TQ:
         return drive.torque == float(objects.target_torque)  # type: ignore[no-any-return]
-    return drive.mode != Mode.HM or drive.homed != 0  # type: ignore[no-any-return]
+    return drive.mode != Mode.HM or drive.homing_phase == Phase.IDLE  # type: ignore[no-any-return]
 
 
 @helper

@@ -63,7 +63,10 @@ def _cyclic_position(drive: Any, objects: Any, dt: float) -> None:
     wanted = float(objects.target_position) + float(objects.position_offset)
     way = (wanted - drive.position + 0.5 * SPAN) % SPAN - 0.5 * SPAN
     reach = _top_speed(objects) * dt
-    goal = _within_software_limits(drive, objects, drive.position + _cut(drive, way, -reach, reach))
+    goal = drive.position + _cut(drive, way, -reach, reach)
+    low, high = float(objects.position_limit_low), float(objects.position_limit_high)
+    if low < high:  # an axis that is outside may come back, and is not thrown to its limit
+        goal = _cut(drive, goal, min(low, drive.position), max(high, drive.position))
     drive.velocity = (goal - drive.position) / dt
     drive.position = goal
 
@@ -98,7 +101,6 @@ def _profile_velocity(drive: Any, objects: Any, control: int, dt: float) -> None
     rate = float(objects.profile_acceleration) if speeding else float(objects.profile_deceleration)
     before = drive.velocity
     drive.velocity = toward(before, wanted, rate * dt)
-    drive.position += 0.5 * (before + drive.velocity) * dt
 
 
 @helper
@@ -134,10 +136,11 @@ def run_mode(drive: Any, objects: Any, control: int, actual: float, dt: float) -
         return VELOCITY
     elif mode == Mode.PV:
         _profile_velocity(drive, objects, control, dt)
+        drive.position = actual  # a shaft that lags behind has nothing to catch up with in another mode
         return VELOCITY
     elif mode in (Mode.CST, Mode.TQ):
         _torque(drive, objects, control, dt, mode == Mode.CST)
-        drive.position = actual
+        drive.position, drive.velocity = actual, drive.feedback.velocity * units_per_radian(objects)
         return TORQUE
     elif mode == Mode.HM:
         asked = control & START_HOMING != 0

@@ -18,13 +18,17 @@ def toward(value: float, target: float, step: float) -> float:
 
 @helper
 def stop_deceleration(objects: Any, option: int) -> float:
-    """Deceleration of an option code: 1, 5 slow-down ramp; 2, 6 quick stop ramp; 3, 7 the most there is."""
+    """Deceleration of an option code: 1, 5 slow-down ramp; 2, 6 quick stop ramp; 3, 7 the most there is.
+
+    Process data bring any number: a deceleration of 0, with which nothing ever stops, is replaced by the quick stop's.
+    """
     kind = option % 4
-    if kind == 2:
-        return float(objects.stop_deceleration)
+    chosen = objects.stop_deceleration
     if kind == 3:
-        return float(objects.max_deceleration)
-    return float(objects.profile_deceleration)
+        chosen = objects.max_deceleration
+    elif kind != 2:
+        chosen = objects.profile_deceleration
+    return float(chosen) if chosen > 0 else float(objects.stop_deceleration)
 
 
 @helper

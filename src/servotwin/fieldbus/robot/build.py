@@ -271,6 +271,8 @@ def take_faults(objects: Dictionary, plant: RobotPlant, axes: Sequence[int]) -> 
             if kind is None:
                 raise SdoAbortError(AbortCode.VALUE, index, subindex)
             stated = objects.read_number(index, 2) * kind.scale
+            if kind.unit is not None and not kind.low <= stated <= kind.high:
+                raise SdoAbortError(AbortCode.VALUE, index, subindex)
             plant.injector.ask(Injection(0, -1 if kind.shared else j, kind, stated))
 
         return check

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from servotwin.description.fields import Celsius
 from servotwin.description.nodes import Node, parse_yaml, quoted
 from servotwin.description.regular_file import FAULT_PLAN, read_text
 from servotwin.description.units import did_you_mean, expectation, parse_quantity
@@ -38,7 +39,8 @@ NANO = 1e9
 class Kind:
     """A kind of fault: its number in object 2010, the unit of its value, the code that hardware reports at once.
 
-    ``scale``: SI of one unit of the value in object 2010:02. ``shared``: it concerns all axes.
+    ``scale``: SI of one unit of the value in object 2010:02. ``shared``: it concerns all axes. ``low``, ``high``: of
+    the value; what no machine survives ends the simulation, and with it the drives.
     """
 
     number: int
@@ -47,6 +49,8 @@ class Kind:
     unit: str | None = None
     scale: float = 1.0
     shared: bool = False
+    low: float = -1e9
+    high: float = 1e9
 
 
 _REPORTED = {
@@ -81,10 +85,11 @@ _PHYSICAL: tuple[tuple[str, str | None, float, bool], ...] = (
     ("current-sensor-offset", "A", 1e-3, False),
     ("frames-lost", "", 1.0, True),
 )
+_RANGES = {"supply-voltage": (0.0, 1e4), "winding-hot": (-50.0, 1000.0), "frames-lost": (0.0, 1e6)}
 KINDS: dict[str, Kind] = {
     **{name: Kind(1 + k, name, AXIS_ERRORS[word]) for k, (name, word) in enumerate(_REPORTED.items())},
     **{
-        name: Kind(101 + k, name, unit=unit, scale=scale, shared=shared)
+        name: Kind(101 + k, name, 0, unit, scale, shared, *_RANGES.get(name, (-1e9, 1e9)))
         for k, (name, unit, scale, shared) in enumerate(_PHYSICAL)
     },
 }
@@ -274,18 +279,19 @@ def _value(node: Node, fields: dict[str, Node], at: str, kind: Kind) -> float:
         return 0.0
     if "value" not in fields:
         raise node.error(f"'value' is missing; kind {kind.name} has one", at)
-    return _quantity(fields["value"], f"{at}.value", kind.unit, -1e9)
+    return _quantity(fields["value"], f"{at}.value", kind.unit, kind.low, kind.high)
 
 
-def _quantity(node: Node, at: str, unit: str, least: float) -> float:
+def _quantity(node: Node, at: str, unit: str, least: float, most: float = 1e9) -> float:
     if not isinstance(node.value, str):
-        raise node.error(f"expected {expectation(unit)}", at)
+        wanted = "a temperature, such as '150 degC'" if unit == "degC" else expectation(unit)
+        raise node.error(f"expected {wanted}", at)
     try:
-        number = parse_quantity(node.value, unit)
+        number = Celsius().read(node.value) if unit == "degC" else parse_quantity(node.value, unit)
     except ValueError as error:
         raise node.error(str(error), at) from None
-    if not least <= number <= 1e9:
+    if not least <= number <= most:
         raise node.error(
-            f"{quoted(node.value)} is out of range; expected {least:g} to 1e9 {unit}".rstrip(), at
+            f"{quoted(node.value)} is out of range; expected {least:g} to {most:g} {unit}".rstrip(), at
         )
     return number

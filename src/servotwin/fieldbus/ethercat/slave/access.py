@@ -43,9 +43,11 @@ from servotwin.fieldbus.ethercat.registers import (
 )
 from servotwin.fieldbus.ethercat.slave.clocks import compare_system_time, latch_receive_times, system_time
 from servotwin.fieldbus.ethercat.slave.memory import get_half, get_long, get_word, put_number, touches
-from servotwin.fieldbus.ethercat.slave.records import MOST_PROCESS_DATA, Event
+from servotwin.fieldbus.ethercat.slave.records import Event
 
 READ, WRITE = 0, 1
+OUTPUT_MANAGER = 2
+PROCESS_DATA_MANAGERS = SYNC_MANAGER + OUTPUT_MANAGER * SYNC_MANAGER_SIZE  # 2 and 3
 MEMORY_END = 0x10000
 
 
@@ -107,6 +109,8 @@ def _write_registers(
         _eeprom_command(segment, slave)
     if touches(address, length, SYNC_MANAGER, SYNC_MANAGERS * SYNC_MANAGER_SIZE):
         _keep_sync_managers(slave, address, length)
+        if touches(address, length, PROCESS_DATA_MANAGERS, 2 * SYNC_MANAGER_SIZE):
+            notify(segment, slave, Event.SYNC_MANAGERS)
         inbox = SYNC_MANAGER + SYNC_MANAGER_SIZE
         if (memory[inbox + SM_ACTIVATE] ^ memory[inbox + SM_PDI]) & SM_REPEAT != 0:
             notify(segment, slave, Event.REPEAT)
@@ -159,9 +163,11 @@ def _buffer_done(segment: Any, slave: Any, manager: int, way: int, now: int) -> 
         else:
             memory[at + SM_STATUS] &= 0xFF ^ SM_FULL
             notify(segment, slave, Event.MAILBOX_READ)
-    elif way == WRITE:
+    elif way == WRITE and manager == OUTPUT_MANAGER:
         start, length = get_half(memory, at), get_half(memory, at + SM_LENGTH)
-        for k in range(min(length, MOST_PROCESS_DATA)):
+        if start != slave.outputs_at or length != slave.outputs_size:
+            return  # moved since it was checked: these are no outputs
+        for k in range(length):
             slave.latest[k] = memory[start + k]
         slave.fresh_outputs = 1
         slave.outputs_seen += 1
@@ -174,11 +180,12 @@ def _buffer_done(segment: Any, slave: Any, manager: int, way: int, now: int) -> 
 
 
 @part
-def _claim_buffers(segment: Any, slave: Any, now: int, address: int, length: int, way: int) -> bool:
+def claim_buffers(segment: Any, slave: Any, now: int, address: int, length: int, way: int) -> bool:
     """Whether the SyncManagers allow an access to process memory; buffers are opened, and closed by the last byte.
 
-    A write is called before the bytes are there, so ``_close_buffers`` follows it.
+    A write is called before the bytes are there, so ``close_buffers`` follows it. What one of them refuses opens none.
     """
+    met = 0
     for m in range(SYNC_MANAGERS):
         at = SYNC_MANAGER + m * SYNC_MANAGER_SIZE
         if slave.memory[at + SM_ACTIVATE] & SM_ENABLED != 0:
@@ -186,12 +193,16 @@ def _claim_buffers(segment: Any, slave: Any, now: int, address: int, length: int
             if touches(address, length, start, size):
                 if _is_denied(slave, m, address, way):
                     return False
-                slave.open[m] = 1
+                met |= 1 << m
+    for m in range(SYNC_MANAGERS):
+        if met & (1 << m) != 0:
+            slave.open[m] = 1
     return True
 
 
 @helper
-def _close_buffers(segment: Any, slave: Any, now: int, address: int, length: int, way: int) -> None:
+def close_buffers(segment: Any, slave: Any, now: int, address: int, length: int, way: int) -> None:
+    """Buffers whose last byte was accessed change hands."""
     for m in range(SYNC_MANAGERS):
         at = SYNC_MANAGER + m * SYNC_MANAGER_SIZE
         if slave.memory[at + SM_ACTIVATE] & SM_ENABLED != 0 and slave.open[m] != 0:
@@ -212,11 +223,11 @@ def write_memory(
         if address + length > PROCESS_MEMORY:
             return 0
         return _write_registers(segment, slave, position, now, address, length, data, at)
-    if not _claim_buffers(segment, slave, now, address, length, WRITE):
+    if not claim_buffers(segment, slave, now, address, length, WRITE):
         return 0
     for k in range(length):
         slave.memory[address + k] = data[at + k]
-    _close_buffers(segment, slave, now, address, length, WRITE)
+    close_buffers(segment, slave, now, address, length, WRITE)
     return 1
 
 
@@ -231,11 +242,11 @@ def read_memory(
         if address + length > PROCESS_MEMORY:
             return 0
         _refresh_registers(slave, now, address, length)
-    elif not _claim_buffers(segment, slave, now, address, length, READ):
+    elif not claim_buffers(segment, slave, now, address, length, READ):
         return 0
     for k in range(length):
         found = slave.memory[address + k]
         data[at + k] = data[at + k] | found if merge != 0 else found
     if address >= PROCESS_MEMORY:
-        _close_buffers(segment, slave, now, address, length, READ)
+        close_buffers(segment, slave, now, address, length, READ)
     return 1

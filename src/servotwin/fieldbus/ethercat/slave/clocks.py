@@ -106,6 +106,8 @@ def next_sync0(slave: Any, now: int) -> int:
         return now + (start - time)
     passed = (time - start) // cycle
     last = start + passed * cycle
+    if last + 2 * cycle < slave.sync0_last:  # a master has set the clock back: it counts anew
+        slave.sync0_last = 0
     if last > slave.sync0_last:
         slave.sync0_count += 1 if slave.sync0_last == 0 else max(1, (last - slave.sync0_last) // cycle)
         slave.sync0_last = last

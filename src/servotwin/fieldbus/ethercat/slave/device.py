@@ -33,7 +33,7 @@ from servotwin.fieldbus.ethercat.slave.records import EEPROM_SIZE, MOST_COPIES, 
 from servotwin.fieldbus.ethercat.slave.state_machine import SHORTEST_SYNC, StateMachine
 from servotwin.fieldbus.objects.communication import RX_ASSIGN, TX_ASSIGN
 from servotwin.fieldbus.objects.dictionary import Dictionary
-from servotwin.fieldbus.objects.process_data import check_mappings, process_data
+from servotwin.fieldbus.objects.process_data import check_mappings, process_data, process_data_size
 
 OUT, IN = (
     reg.SYNC_MANAGER,
@@ -55,7 +55,9 @@ class Device:
         self.waiting: deque[Message] = deque()
         self.counter = 0
         self.heard = 0  # counter of the last message from the master
-        self.last_sent: bytes | None = None
+        self.offered: bytes | None = None  # in the mailbox, or last there
+        self.fetched: bytes | None = None  # the last that the master read
+        self.put_back: bytes | None = None  # came after it, and had to give way to a repetition
         self.cycle_ns = 0  # the master's period, known from SAFEOP on
         check_mappings(objects)
         record["objects_at"] = objects.memory.ctypes.data
@@ -126,7 +128,8 @@ class Device:
         if state < AlState.PREOP:
             self.waiting.clear()
             self.server.transfer = None
-            self.counter, self.last_sent = 0, None
+            self.counter = self.heard = 0  # the next master counts from the beginning
+            self.offered = self.fetched = self.put_back = None
         if state is AlState.PREOP and before < AlState.PREOP:
             self.server.mailbox = min(self.get(OUT + reg.SM_LENGTH, 2), self.get(IN + reg.SM_LENGTH, 2))
         if state is AlState.SAFEOP and before < AlState.SAFEOP:
@@ -153,7 +156,10 @@ class Device:
                     )
             self.record[f"{name}_copies"][0, : len(copies)] = copies[:MOST_COPIES]
             self.record[f"{name}_count"] = len(copies)
-        self.record["inputs_at"] = self.get(reg.SYNC_MANAGER + 3 * reg.SYNC_MANAGER_SIZE, 2)
+        outputs, inputs = (reg.SYNC_MANAGER + m * reg.SYNC_MANAGER_SIZE for m in (2, 3))
+        self.record["outputs_at"] = self.get(outputs, 2)
+        self.record["outputs_size"] = process_data_size(self.objects, RX_ASSIGN)
+        self.record["inputs_at"] = self.get(inputs, 2)
 
     # --- events -----------------------------------------------------------------------------------
 
@@ -169,7 +175,11 @@ class Device:
             self.machine.outputs_came()
         if events & Event.WATCHDOG:
             self.machine.fall(AlCode.WATCHDOG)
+        if events & Event.SYNC_MANAGERS:
+            self.machine.check_again()
         if self._has_mailboxes():
+            if events & Event.MAILBOX_READ:
+                self.fetched = self.offered
             if events & Event.MAILBOX_WRITTEN:
                 self._read_mailbox()
             if events & Event.REPEAT:
@@ -185,6 +195,7 @@ class Device:
         good = self.machine.mailbox_code() is AlCode.NONE and sizes >= self.server.mailbox
         if not good:
             self.waiting.clear()
+            self.put_back = None
         return good
 
     def _mailbox(self, manager: int) -> Any:
@@ -226,6 +237,10 @@ class Device:
         if len(self.waiting) < MOST_WAITING:
             self.waiting.append(message)
 
+    def has_more(self) -> bool:
+        """Whether messages wait for the mailbox to be empty."""
+        return bool(self.waiting) or self.put_back is not None
+
     def emergency(self, code: int, register: int, data: bytes = b"") -> None:
         """Tell the master of an error, or with code 0 that it is gone."""
         self.objects.set_number(0x1001, 0, register)
@@ -235,7 +250,13 @@ class Device:
     def _post(self) -> None:
         """Put the next message into the mailbox if it is empty."""
         status = self.get(IN + reg.SM_STATUS, 1)
-        if not self.waiting or status & reg.SM_FULL:
+        if status & reg.SM_FULL:
+            return
+        if self.put_back is not None:
+            data, self.put_back = self.put_back, None
+            self._fill(data)
+            return
+        if not self.waiting:
             return
         message = self.waiting.popleft()
         self.counter = next_counter(self.counter)
@@ -243,19 +264,17 @@ class Device:
         self._fill(encode_message(Message(message.protocol, message.body, self.counter), size))
 
     def _fill(self, data: bytes) -> None:
-        self.last_sent = data
+        self.offered = data
         self._mailbox(IN)[: len(data)] = np.frombuffer(data, np.uint8)
         self.put(IN + reg.SM_STATUS, 1, self.get(IN + reg.SM_STATUS, 1) | reg.SM_FULL)
 
     def _repeat(self) -> None:
-        """The master lost the last message: it is put into the mailbox again, before any other."""
+        """The master lost the message that it read last: that one is put into the mailbox again, before any other."""
         asked = self.get(IN + reg.SM_ACTIVATE, 1) & reg.SM_REPEAT
-        if self.last_sent is not None and len(self.last_sent) == self.get(IN + reg.SM_LENGTH, 2):
-            if self.get(IN + reg.SM_STATUS, 1) & reg.SM_FULL:  # a newer one waits there: it comes after
-                newer = self._mailbox(IN).tobytes()
-                if newer != self.last_sent:
-                    self.waiting.appendleft(decode_message(newer))
-            self._fill(self.last_sent)
+        if self.fetched is not None and len(self.fetched) == self.get(IN + reg.SM_LENGTH, 2):
+            if self.get(IN + reg.SM_STATUS, 1) & reg.SM_FULL and self.offered != self.fetched:
+                self.put_back = self.offered  # a newer one waits there: it comes after
+            self._fill(self.fetched)
         answered = self.get(IN + reg.SM_PDI, 1) & ~reg.SM_REPEAT & 0xFF
         self.put(IN + reg.SM_PDI, 1, answered | asked)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from servotwin.compiled.jit import helper, part
+from servotwin.compiled.jit import part
 from servotwin.fieldbus.ethercat.registers import (
     FMMU,
     FMMU_ACTIVATE,
@@ -21,34 +21,52 @@ from servotwin.fieldbus.ethercat.registers import (
     MEMORY_SIZE,
     PROCESS_MEMORY,
 )
-from servotwin.fieldbus.ethercat.slave.access import read_memory, write_memory
+from servotwin.fieldbus.ethercat.slave.access import (
+    READ,
+    WRITE,
+    claim_buffers,
+    close_buffers,
+    read_memory,
+    write_memory,
+)
 from servotwin.fieldbus.ethercat.slave.memory import get_half, get_word
 
 
-@helper
-def _copy_bits(slave: Any, unit: int, logical: int, length: int, data: Any, at: int, writes: bool) -> int:
-    """Bits of an FMMU that does not begin and end with whole bytes; process memory only for writes."""
+@part
+def _copy_bits(
+    segment: Any, slave: Any, now: int, unit: int, logical: int, length: int, data: Any, at: int, writes: bool
+) -> int:
+    """Bits of an FMMU that does not begin and end with whole bytes; 1 if there were any, and they were allowed.
+
+    SyncManagers guard their buffers against bits as against bytes. Registers are read by bits, never written.
+    """
     memory = slave.memory
-    first = 8 * get_word(memory, unit) + memory[unit + FMMU_FIRST_BIT]
-    last = (
-        8 * (get_word(memory, unit) + get_half(memory, unit + FMMU_LENGTH) - 1) + memory[unit + FMMU_LAST_BIT]
-    )
-    target = 8 * get_half(memory, unit + FMMU_PHYSICAL) + memory[unit + FMMU_PHYSICAL_BIT]
-    done = 0
-    for bit in range(max(first, 8 * logical), min(last + 1, 8 * (logical + length))):
-        frame_byte, frame_bit = at + bit // 8 - logical, bit % 8
-        place = target + bit - first
-        byte, mask = place // 8, 1 << (place % 8)
-        if byte >= MEMORY_SIZE or (writes and byte < PROCESS_MEMORY):
-            return done
+    begin = get_word(memory, unit)
+    first = 8 * begin + (memory[unit + FMMU_FIRST_BIT] & 7)
+    last = 8 * (begin + get_half(memory, unit + FMMU_LENGTH) - 1) + (memory[unit + FMMU_LAST_BIT] & 7)
+    shift = 8 * get_half(memory, unit + FMMU_PHYSICAL) + (memory[unit + FMMU_PHYSICAL_BIT] & 7) - first
+    low, high = max(first, 8 * logical), min(last + 1, 8 * (logical + length))
+    if low >= high:
+        return 0
+    place, end = (low + shift) // 8, (high - 1 + shift) // 8 + 1
+    if end > MEMORY_SIZE or (place < PROCESS_MEMORY and (writes or end > PROCESS_MEMORY)):
+        return 0
+    way = WRITE if writes else READ
+    guarded = place >= PROCESS_MEMORY
+    if guarded and not claim_buffers(segment, slave, now, place, end - place, way):
+        return 0
+    for bit in range(low, high):
+        frame_byte, frame_mask = at + bit // 8 - logical, 1 << (bit % 8)
+        byte, mask = (bit + shift) // 8, 1 << ((bit + shift) % 8)
         if writes:
-            on = (data[frame_byte] >> frame_bit) & 1
-            memory[byte] = (memory[byte] & (0xFF ^ mask)) | (mask if on != 0 else 0)
+            on = data[frame_byte] & frame_mask != 0
+            memory[byte] = (memory[byte] & (0xFF ^ mask)) | (mask if on else 0)
         else:
-            on = 1 if memory[byte] & mask != 0 else 0
-            data[frame_byte] = (data[frame_byte] & (0xFF ^ (1 << frame_bit))) | (on << frame_bit)
-        done = 1
-    return done
+            on = memory[byte] & mask != 0
+            data[frame_byte] = (data[frame_byte] & (0xFF ^ frame_mask)) | (frame_mask if on else 0)
+    if guarded:
+        close_buffers(segment, slave, now, place, end - place, way)
+    return 1
 
 
 @part
@@ -71,12 +89,12 @@ def _map_unit(
     if low >= high:
         return 0
     whole = (
-        memory[unit + FMMU_FIRST_BIT] == 0
-        and memory[unit + FMMU_LAST_BIT] == 7
-        and memory[unit + FMMU_PHYSICAL_BIT] == 0
+        memory[unit + FMMU_FIRST_BIT] & 7 == 0
+        and memory[unit + FMMU_LAST_BIT] & 7 == 7
+        and memory[unit + FMMU_PHYSICAL_BIT] & 7 == 0
     )
     if not whole:
-        return _copy_bits(slave, unit, logical, length, data, at, writes)
+        return _copy_bits(segment, slave, now, unit, logical, length, data, at, writes)
     address = get_half(memory, unit + FMMU_PHYSICAL) + low - start
     place = at + low - logical
     if writes:

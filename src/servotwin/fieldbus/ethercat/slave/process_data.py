@@ -32,6 +32,7 @@ OUTPUTS = SYNC_MANAGER + 2 * SYNC_MANAGER_SIZE
 BYTE = np.dtype(np.uint8)
 FLAG = np.dtype(np.int64)
 MOST_AT_ONCE = 100  # periods that are made up for after a pause
+LONGEST_PAUSE = 20_000_000  # ns for which SYNC0 may stay away
 NEVER = 1 << 62
 
 
@@ -131,6 +132,7 @@ def keep_pace(segment: Any, slaves: Any, now: int) -> int:
     """Run the application where the wall clock sets the pace; the instant of the next look [ns].
 
     That is SYNC0 of the first slave that generates it; without any, the application runs freely when frames stay away.
+    It does so too when SYNC0 stays away, because it begins later or is set too long: a watchdog must have its effect.
     """
     if segment.clock == ClockKind.LOCK_STEP or segment.cycle_at == 0:
         return NEVER
@@ -145,4 +147,6 @@ def keep_pace(segment: Any, slaves: Any, now: int) -> int:
     due = next_sync0(slaves[source], now)
     for _ in range(min(slaves[source].sync0_count - before, MOST_AT_ONCE)):
         run_application(segment, slaves, now)
-    return due
+    if now >= segment.cycled + LONGEST_PAUSE:
+        run_application(segment, slaves, now)
+    return min(due, segment.cycled + LONGEST_PAUSE)  # type: ignore[no-any-return]

@@ -28,6 +28,7 @@ class Event(IntEnum):
     OUTPUTS = 16  # the first outputs for a slave that waits for them
     WATCHDOG = 32
     EEPROM_WRITTEN = 64
+    SYNC_MANAGERS = 128  # those of process data were written
 
 
 class ClockKind(IntEnum):
@@ -66,6 +67,8 @@ SLAVE: np.dtype[Any] = np.dtype(
         ("outputs_seen", np.int64),  # complete outputs since the start
         ("operational_at", np.int64),  # where 1 is written while the outputs of this slave are in force
         ("objects_at", np.int64),  # memory of objects
+        ("outputs_at", np.int64),  # where outputs are expected, and how many bytes: as checked before SAFEOP
+        ("outputs_size", np.int64),
         ("inputs_at", np.int64),  # where inputs are written: the place that was checked before SAFEOP
         ("output_copies", COPY, (MOST_COPIES,)),
         ("input_copies", COPY, (MOST_COPIES,)),

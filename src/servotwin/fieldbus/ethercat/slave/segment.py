@@ -173,7 +173,7 @@ class Segment:
         now = self.now
         self.record["attention"] = 0
         for device in self.devices:
-            if device.record["events"][0] or device.waiting or device.machine.pending is not None:
+            if device.record["events"][0] or device.has_more() or device.machine.pending is not None:
                 device.attend(now)
         cycles = [device.cycle_ns for device in self.devices if device.cycle_ns]
         if cycles:

@@ -62,7 +62,7 @@ class StateMachine:
     def request(self, control: int, now: int) -> None:
         """What the master wrote to AL control."""
         wanted, acknowledged = control & 0x0F, bool(control & ACKNOWLEDGE)
-        if self.code and not acknowledged and wanted > self.state:
+        if self.code and not acknowledged and wanted >= self.state:
             return  # an error stands until it is acknowledged; downwards is always allowed
         self.pending = None
         self.device.record["awaits_outputs"] = 0
@@ -96,7 +96,7 @@ class StateMachine:
 
     def _enter(self, state: AlState) -> None:
         before, self.state = self.state, state
-        if state is SAFEOP and before < SAFEOP:
+        if state is SAFEOP and before is not SAFEOP:
             self.seen_before = int(self.device.record["outputs_seen"][0])
         self.device.entered(state, before)
         self._show(state, AlCode.NONE)
@@ -127,6 +127,15 @@ class StateMachine:
             self.device.entered(SAFEOP, OP)
             self._show(SAFEOP, code)
 
+    def check_again(self) -> None:
+        """The SyncManagers of process data were written: if they are no longer as SAFEOP wants them, it ends."""
+        code = self._managers_code() if self.state >= SAFEOP else AlCode.NONE
+        if code:
+            before, self.state, self.pending = self.state, PREOP, None
+            self.device.record["awaits_outputs"] = 0
+            self.device.entered(PREOP, before)
+            self._show(PREOP, code)
+
     def _show(self, state: AlState, code: AlCode) -> None:
         self.code = code
         self.device.show_state(state, code)
@@ -153,9 +162,13 @@ class StateMachine:
         return AlCode.INVALID_MAILBOX if first < second + other and second < first + size else AlCode.NONE
 
     def _process_data_code(self) -> AlCode:
-        for number, assign, written, mapping, refused in (
-            (2, RX_ASSIGN, True, AlCode.INVALID_OUTPUT_MAPPING, AlCode.INVALID_OUTPUTS),
-            (3, TX_ASSIGN, False, AlCode.INVALID_INPUT_MAPPING, AlCode.INVALID_INPUTS),
+        return self._managers_code() or self._fmmu_code() or self._clock_code()
+
+    def _managers_code(self) -> AlCode:
+        """What is wrong with the SyncManagers of process data."""
+        for number, assign, place, mapping, refused in (
+            (2, RX_ASSIGN, "outputs_at", AlCode.INVALID_OUTPUT_MAPPING, AlCode.INVALID_OUTPUTS),
+            (3, TX_ASSIGN, "inputs_at", AlCode.INVALID_INPUT_MAPPING, AlCode.INVALID_INPUTS),
         ):
             size = process_data_size(self.device.objects, assign)
             if size > MOST_PROCESS_DATA:
@@ -165,12 +178,12 @@ class StateMachine:
                 if enabled and length:
                     return refused
                 continue
-            buffered = control & 3 == 0 and bool(control & SM_WRITTEN_BY_MASTER) is written
-            if not (
-                enabled and buffered and length == size and PROCESS_MEMORY <= start <= MEMORY_SIZE - size
-            ):
+            buffered = control & 3 == 0 and bool(control & SM_WRITTEN_BY_MASTER) is (number == 2)
+            fits = length == size and PROCESS_MEMORY <= start <= MEMORY_SIZE - size
+            moved = self.state >= SAFEOP and start != int(self.device.record[place][0])
+            if not (enabled and buffered and fits) or moved:
                 return refused
-        return self._fmmu_code() or self._clock_code()
+        return AlCode.NONE
 
     def _fmmu_code(self) -> AlCode:
         """FMMUs that reach into process data go the right way and stay inside."""

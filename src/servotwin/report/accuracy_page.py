@@ -157,9 +157,10 @@ def _cube_words(found: Accuracy) -> str:
     if cube is None:
         return f"{len(found.poses.names)} poses of a file."
     at = ", ".join(f"{MM * v:.1f}" for v in cube.center)
+    turned = ", turned about z of the base with the azimuth of each pose" if found.poses.turned else ""
     return (
         f"{len(found.poses.names)} poses in a cube of {MM * cube.edge:.1f} mm about ({at}) mm "
-        "with the orientation of the home pose. a, b, c are turns about x, y, z of the base."
+        f"with the orientation of the home pose{turned}. a, b, c are turns about x, y, z of the base."
     )
 
 

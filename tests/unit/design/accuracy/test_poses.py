@@ -108,3 +108,33 @@ def test_a_given_cube_is_taken_where_no_solid_of_the_workspace_is_known(
     monkeypatch.setattr("servotwin.design.workspace.workspace.workspace", lambda *_, **__: Flat())
     found = find_cube(read_description("gsis-scara"), (0.4, 0.0, 0.1, 0.2), lambda words, part: None)
     assert found.edge == 0.2
+
+
+FIVE = """format: servotwin/1
+name: five
+axes:
+  J1: {type: revolute, dh: {theta: 0 deg, d: 350 mm, a: 0 mm, alpha: -90 deg}, limits: {position: [-160 deg, 160 deg]}}
+  J2: {type: revolute, dh: {theta: -90 deg, d: 0 mm, a: 400 mm, alpha: 0 deg}, limits: {position: [-90 deg, 110 deg]}}
+  J3: {type: revolute, dh: {theta: 90 deg, d: 0 mm, a: 380 mm, alpha: 0 deg}, limits: {position: [-120 deg, 120 deg]}}
+  J4: {type: revolute, dh: {theta: 0 deg, d: 0 mm, a: 0 mm, alpha: 90 deg}, limits: {position: [-120 deg, 120 deg]}}
+  J5: {type: revolute, dh: {theta: 0 deg, d: 200 mm, a: 0 mm, alpha: 0 deg}, limits: {position: [-350 deg, 350 deg]}}
+home: {J1: 0 deg, J2: 10 deg, J3: 20 deg, J4: 60 deg, J5: 0 deg}
+"""
+
+
+def test_an_arm_of_five_joints_turns_its_tool_with_the_poses(tmp_path: Path) -> None:
+    (tmp_path / "five.yaml").write_text(FIVE)
+    robot = load_robot(tmp_path / "five.yaml")
+    found = cube_poses(robot, Cube(np.array([0.0, -0.5, 0.35]), 0.2))
+    assert found.turned
+    assert found.cube is not None
+    assert found.cube.edge == 0.2
+    assert "turns about z of the base" in found.notes[0]
+    np.testing.assert_allclose(robot.fkine(found.joints), found.poses, atol=1e-8)
+    home = robot.fkine(robot.q_home)
+    np.testing.assert_allclose(
+        found.poses[:, 2, :3], np.tile(home[2, :3], (5, 1)), atol=1e-12
+    )  # tilted as at home
+    drawn = random_poses(robot, Cube(np.array([0.0, -0.5, 0.35]), 0.2), 4, 1)
+    assert drawn.turned
+    np.testing.assert_allclose(robot.fkine(drawn.joints), drawn.poses, atol=1e-8)

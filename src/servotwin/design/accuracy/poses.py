@@ -106,12 +106,10 @@ def cube_poses(robot: Robot, cube: Cube, *, plane: int = 1, given: bool = False)
 
 def _shrunk(robot: Robot, cube: Cube, plane: int, given: bool, turned: bool) -> MeasuredPoses:
     edge, names = cube.edge, tuple(f"P{k}" for k in range(1, 6))
-    branch(
-        robot, _oriented(robot, cube.center[None], turned), names[:1]
-    )  # no smaller cube has another middle
+    branch(robot, oriented(robot, cube.center[None], turned), names[:1])  # no smaller cube has another middle
     while True:
         tried = Cube(cube.center, edge)
-        poses = _oriented(robot, cube_points(tried, plane), turned)
+        poses = oriented(robot, cube_points(tried, plane), turned)
         try:
             joints = branch(robot, poses, names)
         except InputError:
@@ -133,7 +131,7 @@ def random_poses(robot: Robot, cube: Cube, count: int, seed: int) -> MeasuredPos
     names = tuple(f"R{k}" for k in range(1, count + 1))
 
     def drawn(turned: bool) -> MeasuredPoses:
-        poses = _oriented(robot, points, turned)
+        poses = oriented(robot, points, turned)
         return MeasuredPoses(names, poses, branch(robot, poses, names), cube, _turn_notes(turned), turned)
 
     try:
@@ -160,7 +158,7 @@ def given_poses(robot: Robot, poses: Array, names: Sequence[str] = ()) -> Measur
     return MeasuredPoses(called, poses, branch(robot, poses, called))
 
 
-def _oriented(robot: Robot, points: Array, turned: bool) -> Array:
+def oriented(robot: Robot, points: Array, turned: bool) -> Array:
     """Poses (m, 4, 4) at points (m, 3) with the orientation of home, or with it turned about z by their azimuth."""
     home = robot.fkine(robot.q_home)
     poses = np.tile(home, (len(points), 1, 1))

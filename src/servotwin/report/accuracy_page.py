@@ -85,7 +85,7 @@ def accuracy_page(found: Accuracy) -> str:
     page = Page(
         f"{found.description.name}: accuracy after ISO 9283",
         f"Predicted on the drive-level simulator with a payload of {found.payload:g} kg "
-        f"at {speeds} of the speed limits. "
+        f"at {speeds} of the speed limits{', with the mean voltage of the PWM' if found.pwm == 'averaged' else ''}. "
         f"Robot {found.trial} of the series"
         + (" (geometry as drawn on paper)" if found.trial == 0 else ", drawn from the tolerances of its file")
         + f". Sources that act: {', '.join(name.replace('_', ' ') for name in found.sources)}.",

@@ -599,7 +599,7 @@ DECODERS: dict[str, Decoder] = {
         read_result,
         2,
     ),
-    "pose table": Decoder(lambda rng: {"poses.csv": tables.mutated_poses(rng)}, read_pose_table),
+    "pose-table": Decoder(lambda rng: {"poses.csv": tables.mutated_poses(rng)}, read_pose_table),
     "quantities": Decoder(make_quantities, read_quantities),
     "state": Decoder(make_state, read_state),
 }

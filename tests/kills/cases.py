@@ -346,7 +346,7 @@ CASES = [
                 "out",
                 OVER,
             ),
-            *("--rest", "0.1 s", "--off", "torsion,hysteresis,transmission_error", "--seed", str(k + 1)),
+            *("--rest", "0.3 s", "--off", "torsion,hysteresis,transmission_error", "--seed", str(k + 1)),
         ],
         whole_result,
         two_poses,

@@ -67,3 +67,8 @@ def test_campaign_on_a_busy_machine_waits_for_a_case_that_computes(
     campaign.run(seconds=60.0, cases=1)
     assert not campaign.defects
     assert campaign.tallies["slow"].accepted == 1
+
+
+@pytest.mark.parametrize("name", DECODERS)
+def test_names_are_one_word_by_which_a_child_is_asked_for_a_case(name: str) -> None:
+    assert name.split() == [name]

@@ -99,3 +99,9 @@ def test_command_writes_page_and_numbers(tmp_path: Path, capsys: pytest.CaptureF
     assert said["predicted_delay_s"] == 0.025
     assert json.loads((folder / "linetest.json").read_text())["runs"] == said["runs"]
     assert (folder / "linetest.html").stat().st_size > 100_000
+
+
+def test_a_speed_that_the_line_is_too_short_for_is_refused() -> None:
+    """On 1 m with 1 m/s2 a triangle of speed has its peak at sqrt(a L) = 1 m/s; a delay told by more would be wrong."""
+    with pytest.raises(InputError, match=r"speed: 1.01 m/s is not reached .* expected up to 1 m/s"):
+        st.line_test(speed=1.01)

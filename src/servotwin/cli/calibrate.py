@@ -87,7 +87,7 @@ def calibrate(
         return
     _print(found)
     for what, where in places.items():
-        print_line(f"{what + ':':<10}{where}")
+        print_line(f"{what + ':':<11}{where}")
 
 
 def _noise(sigma: str | None, sigma_angle: str | None, tracker: bool) -> Any:

@@ -216,6 +216,13 @@ def planned_line(
     """The line with a trapezoidal profile."""
     if begin.shape != (3,) or end.shape != (3,) or not np.linalg.norm(end - begin) > 1e-6:
         raise InputError("expected two different points of three coordinates each", field="end")
+    reached = math.sqrt(acceleration * float(np.linalg.norm(end - begin)))
+    if speed > reached:  # the delay is told in the middle, where the speed is the stated one
+        raise InputError(
+            f"{speed:g} m/s is not reached on this line with {acceleration:g} m/s^2; expected up to {reached:.4g} m/s, "
+            "a longer line or more acceleration",
+            field="speed",
+        )
     poses = [robot.fkine(robot.q_home).copy() for _ in range(2)]
     for pose, point in zip(poses, (begin, end), strict=True):
         pose[:3, 3] = point

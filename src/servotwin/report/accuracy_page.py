@@ -85,7 +85,7 @@ def accuracy_page(found: Accuracy) -> str:
     page = Page(
         f"{found.description.name}: accuracy after ISO 9283",
         f"Predicted on the drive-level simulator with a payload of {found.payload:g} kg "
-        f"at {speeds} of the speed limits. "
+        f"at {speeds} of the speed limits{', with the mean voltage of the PWM' if found.pwm == 'averaged' else ''}. "
         f"Robot {found.trial} of the series"
         + (" (geometry as drawn on paper)" if found.trial == 0 else ", drawn from the tolerances of its file")
         + f". Sources that act: {', '.join(name.replace('_', ' ') for name in found.sources)}.",
@@ -157,9 +157,10 @@ def _cube_words(found: Accuracy) -> str:
     if cube is None:
         return f"{len(found.poses.names)} poses of a file."
     at = ", ".join(f"{MM * v:.1f}" for v in cube.center)
+    turned = ", turned about z of the base with the azimuth of each pose" if found.poses.turned else ""
     return (
         f"{len(found.poses.names)} poses in a cube of {MM * cube.edge:.1f} mm about ({at}) mm "
-        "with the orientation of the home pose. a, b, c are turns about x, y, z of the base."
+        f"with the orientation of the home pose{turned}. a, b, c are turns about x, y, z of the base."
     )
 
 

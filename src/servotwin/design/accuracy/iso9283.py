@@ -16,6 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from servotwin.description.display import MM
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
 from servotwin.motion.rotations import turned
@@ -141,9 +142,7 @@ def stabilisation_time(t: ArrayLike, p: ArrayLike, attained: ArrayLike, band: fl
     times = np.asarray(t, dtype=np.float64)
     inside = np.linalg.norm(np.asarray(p) - np.asarray(attained), axis=1) <= band
     if not inside[-1]:
-        raise InputError(
-            f"the path does not stay within {band:g} m of the attained pose; expected a longer rest or a wider band"
-        )
+        raise _restless(band)
     outside = np.flatnonzero(~inside)
     stays = outside[-1] + 1 if len(outside) else 0
     return float(times[stays] - times[int(np.argmax(inside))])
@@ -180,13 +179,13 @@ def posing_time(t: ArrayLike, p: ArrayLike, target: ArrayLike, band: float, begi
     outside = np.flatnonzero(np.linalg.norm(np.asarray(p) - np.asarray(target), axis=1) > band)
     stays = outside[-1] + 1 if len(outside) else 0
     if stays >= len(times):
-        raise InputError(
-            f"the path does not stay within {band:g} m of the attained pose; expected a longer rest or a wider band"
-        )
+        raise _restless(band)
     return float(times[stays] - begin)
 
 
 def _restless(band: float) -> InputError:
     return InputError(
-        f"the tool does not stay within {band:g} m of the attained pose; expected a longer rest or a wider band"
+        f"at the end of its rest the tool is not yet within {MM * band:g} mm of where it was measured; "
+        "expected a longer rest or a wider band",
+        field="band",
     )

@@ -30,7 +30,7 @@ from servotwin.design.accuracy.iso9283_path import (
     velocity_characteristics,
 )
 from servotwin.design.accuracy.pose_test import UNIT, Machine, unit_seed
-from servotwin.design.accuracy.poses import MeasuredPoses, reach_from
+from servotwin.design.accuracy.poses import MeasuredPoses, oriented, reach_from
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
 from servotwin.robot.robot import Robot
@@ -72,6 +72,8 @@ def _with_more(robot: Robot, poses: MeasuredPoses, more: Sequence[Array]) -> Mea
     """The poses with further ones behind them, each reached on the branch of the pose that is nearest."""
     places = poses.poses[:, :3, 3]
     near = [int(np.argmin(np.linalg.norm(places - pose[:3, 3], axis=1))) for pose in more]
+    if poses.turned:
+        more = oriented(robot, np.array([pose[:3, 3] for pose in more]), turned=True)
     joints = [
         reach_from(robot, pose, poses.joints[k], f"beside {poses.names[k]}")
         for pose, k in zip(more, near, strict=True)

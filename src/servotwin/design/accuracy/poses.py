@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from servotwin.description.display import MM
+from servotwin.description.frames import rot_z
 from servotwin.description.schema import RobotDescription
 from servotwin.design.workspace.inscribed import Cube
 from servotwin.errors import InputError, KinematicsError, UnreachableError, UnsupportedError
@@ -36,7 +37,8 @@ SHRUNK = 0.9  # of the edge, where the orientation does not let the tool reach a
 class MeasuredPoses:
     """Poses (m, 4, 4) of the tool with their names, the joints (m, n) that reach them, and the cube, if there is one.
 
-    ``notes``: what was changed to find them.
+    ``notes``: what was changed to find them; ``turned``: the orientation is that of home turned about z of the base
+    with the azimuth of the point, as an arm of five joints carries its tool.
     """
 
     names: tuple[str, ...]
@@ -44,6 +46,7 @@ class MeasuredPoses:
     joints: Array
     cube: Cube | None = None
     notes: tuple[str, ...] = ()
+    turned: bool = False
 
 
 def cube_points(cube: Cube, plane: int = 1, margin: float = MARGIN) -> Array:
@@ -91,12 +94,22 @@ def cube_poses(robot: Robot, cube: Cube, *, plane: int = 1, given: bool = False)
     """The five poses of a cube with the orientation of the home pose, and the joints that reach them.
 
     A cube that was not ``given`` is made smaller about its middle until all five are reached with that orientation.
+    Where that does not help, the orientation turns about z of the base with the azimuth of the points.
     """
+    try:
+        return _shrunk(robot, cube, plane, given, turned=False)
+    except InputError:
+        with suppress(InputError):
+            return _shrunk(robot, cube, plane, given, turned=True)
+        raise
+
+
+def _shrunk(robot: Robot, cube: Cube, plane: int, given: bool, turned: bool) -> MeasuredPoses:
     edge, names = cube.edge, tuple(f"P{k}" for k in range(1, 6))
-    orientation = robot.fkine(robot.q_home)[:3, :3]
+    branch(robot, oriented(robot, cube.center[None], turned), names[:1])  # no smaller cube has another middle
     while True:
         tried = Cube(cube.center, edge)
-        poses = _with_orientation(cube_points(tried, plane), orientation)
+        poses = oriented(robot, cube_points(tried, plane), turned)
         try:
             joints = branch(robot, poses, names)
         except InputError:
@@ -104,18 +117,37 @@ def cube_poses(robot: Robot, cube: Cube, *, plane: int = 1, given: bool = False)
             if given or edge < SMALLEST:
                 raise
             continue
-        smaller = f"the cube was made smaller, {MM * edge:.1f} mm: the tool keeps the orientation of home"
-        return MeasuredPoses(names, poses, joints, tried, () if edge == cube.edge else (smaller,))
+        kept = "turns with the arm" if turned else "keeps the orientation of home"
+        smaller = f"the cube was made smaller, {MM * edge:.1f} mm: the tool {kept}"
+        notes = (*_turn_notes(turned), *(() if edge == cube.edge else (smaller,)))
+        return MeasuredPoses(names, poses, joints, tried, notes, turned)
 
 
 def random_poses(robot: Robot, cube: Cube, count: int, seed: int) -> MeasuredPoses:
-    """Random poses within a cube, with the orientation of the home pose."""
+    """Random poses within a cube, with the orientation of the home pose; turned as of cube_poses where that fails."""
     if not 2 <= count <= 1000:
         raise InputError(f"{count}; expected 2 to 1000 poses", field="random")
     points = random_points(cube, count, seed)
-    poses = _with_orientation(points, robot.fkine(robot.q_home)[:3, :3])
     names = tuple(f"R{k}" for k in range(1, count + 1))
-    return MeasuredPoses(names, poses, branch(robot, poses, names), cube)
+
+    def drawn(turned: bool) -> MeasuredPoses:
+        poses = oriented(robot, points, turned)
+        return MeasuredPoses(names, poses, branch(robot, poses, names), cube, _turn_notes(turned), turned)
+
+    try:
+        return drawn(turned=False)
+    except InputError:
+        with suppress(InputError):
+            return drawn(turned=True)
+        raise
+
+
+def _turn_notes(turned: bool) -> tuple[str, ...]:
+    if not turned:
+        return ()
+    return (
+        "the arm does not reach the poses with the orientation of home: the tool turns about z of the base with them",
+    )
 
 
 def given_poses(robot: Robot, poses: Array, names: Sequence[str] = ()) -> MeasuredPoses:
@@ -126,9 +158,14 @@ def given_poses(robot: Robot, poses: Array, names: Sequence[str] = ()) -> Measur
     return MeasuredPoses(called, poses, branch(robot, poses, called))
 
 
-def _with_orientation(points: Array, R: Array) -> Array:
-    poses = np.tile(np.eye(4), (len(points), 1, 1))
-    poses[:, :3, :3], poses[:, :3, 3] = R, points
+def oriented(robot: Robot, points: Array, turned: bool) -> Array:
+    """Poses (m, 4, 4) at points (m, 3) with the orientation of home, or with it turned about z by their azimuth."""
+    home = robot.fkine(robot.q_home)
+    poses = np.tile(home, (len(points), 1, 1))
+    poses[:, :3, 3] = points
+    if turned:
+        azimuth = np.arctan2(points[:, 1], points[:, 0]) - math.atan2(home[1, 3], home[0, 3])
+        poses[:, :3, :3] = np.array([rot_z(float(angle)) for angle in azimuth]) @ home[:3, :3]
     return poses
 
 

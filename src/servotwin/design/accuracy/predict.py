@@ -281,6 +281,7 @@ def _tests(
     machine: Machine, model: Robot, poses: MeasuredPoses, question: Question, sources: tuple[str, ...]
 ) -> dict[str, Any]:
     """The tests by name, those of several speeds with their number."""
+    _refuse_lines(model, poses, question)
     s, seed, top = question.settings, question.seed, question.speeds[0]
     tests: dict[str, Any] = {}
     if "pose" in question.tests or question.monte_carlo:
@@ -304,6 +305,18 @@ def _tests(
         acting = tuple(name for name in sources if name not in WITHOUT_SWITCH)
         tests["budget"] = BudgetTest(inner, acting, question.budget)
     return tests
+
+
+def _refuse_lines(model: Robot, poses: MeasuredPoses, question: Question) -> None:
+    """Complain about straight lines of an arm that does not hold the orientation of its tool."""
+    lines = [name for name in question.tests if name in ("path", "corner")]
+    if poses.turned and lines:
+        others = ", ".join(name for name in TESTS if name not in ("path", "corner"))
+        raise InputError(
+            f"{', '.join(lines)}: {model.name} does not reach the poses with one orientation of its tool, which the "
+            f"straight lines of these tests need; expected some of {others}, or poses that it reaches so",
+            field="tests",
+        )
 
 
 def _evaluated(

@@ -2,7 +2,8 @@
 
 ``th1_deg`` or ``th1 [deg]``; ``x_mm, y_mm, z_mm`` and, where orientations were measured, ``roll_deg, pitch_deg,
 yaw_deg`` or ``qw, qx, qy, qz``; or ``distance_mm``, with ``bar`` (which fixed point it is measured from) or ``pair``
-(which two rows it lies between).
+(which two rows it lies between). A column with the name of a joint is that joint's; what was seen of the tool may be
+written ``tool_x_mm``, and has to be where a joint has its name.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ POSITION = ("x", "y", "z")
 ANGLES = ("roll", "pitch", "yaw")
 QUATERNION = ("qw", "qx", "qy", "qz")
 GROUPS = ("bar", "pair")
+SEEN = "tool_"  # in front of what was seen of the tool, where a joint is called like it
+Columns = dict[str, tuple[int, float]]  # place and SI factor by name
 
 
 def read_measured_poses(path: str | Path, robot: Robot, *, base: bool = False) -> Measured:
@@ -34,15 +37,14 @@ def read_measured_poses(path: str | Path, robot: Robot, *, base: bool = False) -
     table = open_csv(Path(path))
     units = dict.fromkeys((*POSITION, "distance"), "m") | dict.fromkeys(ANGLES, "rad")
     units |= dict.fromkeys((*QUATERNION, *GROUPS), "")
-    units |= dict(zip(robot.joint_names, robot.joint_units, strict=True))
-    columns = _columns(table, units, set(robot.joint_names))
-    _complete(table, columns, robot)
+    joints, columns = _columns(table, units, dict(zip(robot.joint_names, robot.joint_units, strict=True)))
+    _complete(table, columns, set(joints))
     rows = list(table.rows(MOST_ROWS))
     if not rows:
         raise InputError("has no row of numbers below the names of its columns", file=table.file)
     cells = {name: _values(table, rows, *place) for name, place in columns.items() if name not in GROUPS}
     labels = {name: [row[columns[name][0]] for _, row in rows] for name in GROUPS if name in columns}
-    q = np.stack([cells[name] for name in robot.joint_names], axis=1)
+    q = np.stack([_values(table, rows, *joints[name]) for name in robot.joint_names], axis=1)
     lines = tuple(line for line, _ in rows)
     if "x" in columns:
         position = np.stack([cells[name] for name in POSITION], axis=1)
@@ -50,11 +52,14 @@ def read_measured_poses(path: str | Path, robot: Robot, *, base: bool = False) -
     return _distances(table, q, cells["distance"], labels, lines)
 
 
-def _columns(table: CsvTable, units: dict[str, str], joints: set[str]) -> dict[str, tuple[int, float]]:
-    """Place and SI factor of every column that is known."""
-    found: dict[str, tuple[int, float]] = {}
+def _columns(table: CsvTable, seen: dict[str, str], joints: dict[str, str]) -> tuple[Columns, Columns]:
+    """Columns of the joints, and of what was seen of the tool; units by name."""
+    units = seen | {SEEN + name: unit for name, unit in seen.items()} | joints
+    found: Columns = {}
     for i, name in enumerate(table.names):
         stem, unit = _split(name, units)
+        if stem is not None and stem not in joints and stem not in seen:
+            stem = stem if stem.removeprefix(SEEN) in joints else stem.removeprefix(SEEN)
         if stem is None:
             continue
         if stem in found:
@@ -71,13 +76,14 @@ def _columns(table: CsvTable, units: dict[str, str], joints: set[str]) -> dict[s
             kind = "an angle" if si == "rad" else "a length"
             raise InputError(f"{what} {kind}; expected such as {example}", file=table.file, field=name)
         found[stem] = (i, factor)
-    missing = sorted(joints - set(found))
+    missing = sorted(set(joints) - set(found))
     if missing:
         hint = did_you_mean(missing[0], table.names)
         given = ", ".join(table.names[:12])
         text = f"no column of joint {', '.join(missing)} ({given}){hint}; expected such as {missing[0]}_deg"
         raise InputError(text, file=table.file, line=table.head)
-    return found
+    tool = {name.removeprefix(SEEN): place for name, place in found.items() if name not in joints}
+    return {name: found[name] for name in joints}, tool
 
 
 def _split(name: str, units: dict[str, str]) -> tuple[str | None, str]:
@@ -99,22 +105,28 @@ def _factor(unit: str, si: str) -> float | None:
         return None
 
 
-def _complete(table: CsvTable, columns: dict[str, tuple[int, float]], robot: Robot) -> None:
+def _complete(table: CsvTable, columns: Columns, joints: set[str]) -> None:
     """Complain about measurements that are not there, or only in part."""
     seen = [name for name in POSITION if name in columns]
     if not seen and "distance" not in columns:
-        text = "nothing measured; expected columns x_mm, y_mm, z_mm, or distance_mm with bar or pair"
+        x, y, z, distance = (_called(name, joints) for name in (*POSITION, "distance"))
+        text = f"nothing measured; expected columns {x}_mm, {y}_mm, {z}_mm, or {distance}_mm with bar or pair"
         raise InputError(text, file=table.file, line=table.head)
     if seen and "distance" in columns:
         raise InputError("positions and distances; expected one of them", file=table.file, line=table.head)
     for group in (POSITION, ANGLES, QUATERNION):
         there = [name for name in group if name in columns]
         if there and len(there) < len(group):
-            lacking = ", ".join(name for name in group if name not in columns)
+            lacking = ", ".join(_called(name, joints) for name in group if name not in columns)
             text = f"columns {', '.join(there)} without {lacking}; expected all of {', '.join(group)}"
             raise InputError(text, file=table.file, line=table.head)
     if not seen and any(name in columns for name in (*ANGLES, *QUATERNION)):
         raise InputError("orientations without positions; expected both", file=table.file, line=table.head)
+
+
+def _called(name: str, joints: set[str]) -> str:
+    """Name of the column of what was seen of the tool, which differs from those of the joints."""
+    return SEEN + name if name in joints else name
 
 
 def _values(table: CsvTable, rows: list[tuple[int, list[str]]], index: int, factor: float) -> Array:

@@ -9,8 +9,11 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from servotwin.description.load import read_description
+from servotwin.design.accuracy.iso9283 import posing_time, stabilisation_time
+from servotwin.design.accuracy.other_tests import _with_more
 from servotwin.design.accuracy.pose_table import parse_poses
 from servotwin.design.accuracy.poses import cube_points, cube_poses, find_cube, given_poses, random_poses
+from servotwin.design.accuracy.predict import Question, _refuse_lines
 from servotwin.design.workspace.inscribed import Cube
 from servotwin.errors import InputError, UnsupportedError
 from servotwin.robot.load import load_robot
@@ -108,3 +111,53 @@ def test_a_given_cube_is_taken_where_no_solid_of_the_workspace_is_known(
     monkeypatch.setattr("servotwin.design.workspace.workspace.workspace", lambda *_, **__: Flat())
     found = find_cube(read_description("gsis-scara"), (0.4, 0.0, 0.1, 0.2), lambda words, part: None)
     assert found.edge == 0.2
+
+
+FIVE = """format: servotwin/1
+name: five
+axes:
+  J1: {type: revolute, dh: {theta: 0 deg, d: 350 mm, a: 0 mm, alpha: -90 deg}, limits: {position: [-160 deg, 160 deg]}}
+  J2: {type: revolute, dh: {theta: -90 deg, d: 0 mm, a: 400 mm, alpha: 0 deg}, limits: {position: [-90 deg, 110 deg]}}
+  J3: {type: revolute, dh: {theta: 90 deg, d: 0 mm, a: 380 mm, alpha: 0 deg}, limits: {position: [-120 deg, 120 deg]}}
+  J4: {type: revolute, dh: {theta: 0 deg, d: 0 mm, a: 0 mm, alpha: 90 deg}, limits: {position: [-120 deg, 120 deg]}}
+  J5: {type: revolute, dh: {theta: 0 deg, d: 200 mm, a: 0 mm, alpha: 0 deg}, limits: {position: [-350 deg, 350 deg]}}
+home: {J1: 0 deg, J2: 10 deg, J3: 20 deg, J4: 60 deg, J5: 0 deg}
+"""
+
+
+def test_an_arm_of_five_joints_turns_its_tool_with_the_poses(tmp_path: Path) -> None:
+    (tmp_path / "five.yaml").write_text(FIVE)
+    robot = load_robot(tmp_path / "five.yaml")
+    found = cube_poses(robot, Cube(np.array([0.0, -0.5, 0.35]), 0.2))
+    assert found.turned
+    assert found.cube is not None
+    assert found.cube.edge == 0.2
+    assert "turns about z of the base" in found.notes[0]
+    np.testing.assert_allclose(robot.fkine(found.joints), found.poses, atol=1e-8)
+    home = robot.fkine(robot.q_home)
+    np.testing.assert_allclose(
+        found.poses[:, 2, :3], np.tile(home[2, :3], (5, 1)), atol=1e-12
+    )  # tilted as at home
+    drawn = random_poses(robot, Cube(np.array([0.0, -0.5, 0.35]), 0.2), 4, 1)
+    assert drawn.turned
+    np.testing.assert_allclose(robot.fkine(drawn.joints), drawn.poses, atol=1e-8)
+
+
+def test_tests_that_need_one_orientation_are_refused_before_the_runs(tmp_path: Path) -> None:
+    (tmp_path / "five.yaml").write_text(FIVE)
+    robot = load_robot(tmp_path / "five.yaml")
+    poses = cube_poses(robot, Cube(np.array([0.5, 0.0, 0.4]), 0.2))
+    with pytest.raises(InputError, match="tests: path: five does not reach the poses with one orientation"):
+        _refuse_lines(robot, poses, Question(tests=("pose", "path")))
+    beside = poses.poses[:2].copy()
+    beside[:, 1, 3] += 0.02
+    more = _with_more(robot, poses, list(beside))
+    np.testing.assert_allclose(more.poses[5:, :3, 3], beside[:, :3, 3])
+    np.testing.assert_allclose(robot.fkine(more.joints), more.poses, atol=1e-8)
+
+
+def test_a_tool_that_is_not_at_rest_is_told_with_the_band() -> None:
+    t, p = np.linspace(0.0, 0.3, 4), np.array([[3e-3, 0, 0], [2e-3, 0, 0], [1e-3, 0, 0], [5e-4, 0, 0]])
+    for measure, more in ((stabilisation_time, ()), (posing_time, (0.0,))):
+        with pytest.raises(InputError, match=r"^band: .* not yet within 0.1 mm .*; expected a longer rest"):
+            measure(t, p, np.zeros(3), 1e-4, *more)

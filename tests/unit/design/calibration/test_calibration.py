@@ -357,3 +357,29 @@ def test_orientations_as_angles_and_quaternions_are_the_same(tmp_path: Path) -> 
     a, b = (read_measured_poses(tmp_path / name, robot) for name in ("a.csv", "b.csv"))
     assert np.abs(a.rotation - R.as_matrix()).max() < 1e-12
     assert np.abs(a.rotation - b.rotation).max() < 1e-12
+
+
+FIVE = """format: servotwin/1
+name: five
+axes:
+  yaw: {type: revolute, dh: {theta: 0 deg, d: 350 mm, a: 0 mm, alpha: -90 deg}, limits: {position: [-160 deg, 160 deg]}}
+  x: {type: prismatic, dh: {theta: 0 deg, d: 0 mm, a: 0 mm, alpha: 90 deg}, limits: {position: [0 mm, 900 mm]}}
+  roll: {type: revolute, dh: {theta: 0 deg, d: 100 mm, a: 50 mm, alpha: 0 deg}, limits: {position: [-90 deg, 90 deg]}}
+"""
+
+
+def test_columns_of_joints_called_like_the_pose_are_those_of_the_joints(tmp_path: Path) -> None:
+    (tmp_path / "five.yaml").write_text(FIVE)
+    robot = st.load_robot(tmp_path / "five.yaml")
+    file = tmp_path / "a.csv"
+    file.write_text("yaw_deg,x_mm,roll_deg,tool_x_mm,y_mm,tool_z_mm\n10,500,20,1,2,3\n")
+    measured = read_measured_poses(file, robot)
+    np.testing.assert_allclose(measured.q, [[np.radians(10), 0.5, np.radians(20)]])
+    np.testing.assert_allclose(measured.position, [[1e-3, 2e-3, 3e-3]])
+    assert measured.rotation is None
+    file.write_text("yaw_deg,x_mm,roll_deg,y_mm,z_mm\n10,500,20,2,3\n")
+    with pytest.raises(ServotwinError, match="columns y, z without tool_x"):
+        read_measured_poses(file, robot)
+    file.write_text("yaw_deg,x_mm,roll_deg\n10,500,20\n")
+    with pytest.raises(ServotwinError, match="nothing measured; expected columns tool_x_mm, y_mm, z_mm"):
+        read_measured_poses(file, robot)

@@ -30,7 +30,7 @@ def test_errors_at_set_points_are_within_a_hundred_pulses_as_printed(test_run: s
     assert test_run.pulses_per_turn == (2.0**20,) * 4
     for law in ("cascade", "speed fed forward"):
         assert run_of(test_run, law).at_set_points().max() <= 100.0
-    # beyond the paper: with torques fed forward the unloaded wrist comes to rest where it first sticks, and the integral
+    # beyond the paper: with torques fed forward the unloaded wrist rests where it first sticks, and the integral
     # part takes longer than the record to shake it loose
     assert run_of(test_run, "speed and torque fed forward").at_set_points().max() <= 200.0
 

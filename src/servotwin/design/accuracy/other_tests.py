@@ -73,7 +73,7 @@ def _with_more(robot: Robot, poses: MeasuredPoses, more: Sequence[Array]) -> Mea
     places = poses.poses[:, :3, 3]
     near = [int(np.argmin(np.linalg.norm(places - pose[:3, 3], axis=1))) for pose in more]
     if poses.turned:
-        more = oriented(robot, np.array([pose[:3, 3] for pose in more]), turned=True)
+        more = list(oriented(robot, np.array([pose[:3, 3] for pose in more]), turned=True))
     joints = [
         reach_from(robot, pose, poses.joints[k], f"beside {poses.names[k]}")
         for pose, k in zip(more, near, strict=True)

@@ -23,7 +23,7 @@ from tests.random_trees import random_mechanism
 
 CATALOGUE = (
     "daiv-1", "daiv-1-simplified", "double-pendulum", "gsis-scara", "manutec-r3", "manutec-r3-axis", "met-two-link",
-    "palletizer-4", "puma560", "sixaxis-5kg",
+    "palletizer-4", "palletizer-4-elastic", "puma560", "sixaxis-5kg",
 )  # fmt: skip
 TREES = {f"tree-{seed}": (seed, n) for seed, n in ((1, 3), (5, 4), (11, 5))}
 

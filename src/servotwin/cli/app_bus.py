@@ -74,8 +74,9 @@ def drives(
     outside: AllowOutside = False,
     json: Json = False,
 ) -> int:
-    """Put the servo drives of a robot on an EtherCAT wire, with the whole robot behind them.
+    """Put a robot's drives on an EtherCAT bus.
 
+    CiA 402 drives with the whole robot behind them.
     A master brings them to OP, enables and moves them as it does real ones. Ctrl-C ends it.
     """
     from servotwin.cli.drives import drives as run

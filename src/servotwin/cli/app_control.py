@@ -80,8 +80,9 @@ def control(
     overwrite: Overwrite = False,
     json: Json = False,
 ) -> int:
-    """Command drives on an EtherCAT bus with the robot's main controller.
+    """Control a robot over EtherCAT.
 
+    Its main controller commands the drives on the bus.
     Slaves are verified, set up with distributed clocks and enabled; an alarm names the slave and the axis.
     """
     from servotwin.cli.control import control as run

@@ -155,6 +155,18 @@ def drive_of(description: RobotDescription, name: str) -> DriveData:
     return next((drive for drive in drives_of(description) if drive.name == name), DriveData(name, name))
 
 
+def gear_compliance(description: RobotDescription, axis: str) -> float:
+    """How much the gear of an axis gives way at the joint, per torque or force [rad/(N m), m/N]; 0 if it is stiff."""
+    gear = description.axes[axis].gear
+    return 1.0 / gear.stiffness if gear is not None and gear.stiffness else 0.0
+
+
+def gear_stiffens(description: RobotDescription, axis: str) -> bool:
+    """Whether the gear of an axis is stiffer under load."""
+    gear = description.axes[axis].gear
+    return gear is not None and gear.stiffening is not None
+
+
 def _built(description: RobotDescription) -> tuple[DriveData, ...]:
     names, rows = motor_names(description), _rows(description)
     return tuple(

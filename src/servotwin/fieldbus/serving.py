@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from servotwin.errors import SimulationError
-from servotwin.fieldbus.ethercat.pcap import PcapWriter
+from servotwin.fieldbus.ethercat.pcap import PcapWriter, open_recording
 from servotwin.fieldbus.ethercat.slave.records import Ended
 from servotwin.fieldbus.ethercat.slave.segment import Segment
 from servotwin.fieldbus.interface import drop_rights, open_raw
@@ -48,7 +48,7 @@ def serve(
         if left:
             raise SimulationError(f"the process could not give its rights away: {', '.join(left)}")
         if pcap is not None:
-            file = stack.enter_context(pcap.open("wb"))
+            file = stack.enter_context(open_recording(pcap))
             PcapWriter(file)
             segment.start_recording(file.write)
         if ready is not None:

@@ -206,6 +206,9 @@ OWN = {
     "hil/link/addresses.py",  # a key: owner and mode are looked at once it is open
     "hil/link/firmware.py",  # our own text of the firmware
     "hil/link/opening.py",  # serial lines and shared memory that the user names
+    "fieldbus/ethercat/pcap.py",  # recordings: only its own are replaced
+    "fieldbus/interface.py",  # tables of the kernel
+    "fieldbus/namespace.py",  # the same
     "realtime/grants.py",  # the device that keeps processors awake
 }
 

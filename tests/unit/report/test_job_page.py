@@ -164,7 +164,8 @@ def test_changes_become_intervals() -> None:
 def test_page_of_instructions_without_any_recorded_instant() -> None:
     told = story(finished=False, reason="diverged at 0.5 s")
     nothing = {name: values[:0] for name, values in told.result.signals.items()}
-    log = MotionLog(*(getattr(told.result.log, name)[:0] for name in MotionLog.__dataclass_fields__))
+    kept = (getattr(told.result.log, name) for name in MotionLog.__dataclass_fields__)
+    log = MotionLog(*(None if values is None else values[:0] for values in kept))
     told = replace(told, result=replace(told.result, signals=nothing, complete=False, log=log))
     page = job_page(told)
     assert "The job did not come to its end, but to 1.4 s: diverged at 0.5 s." in page

@@ -22,6 +22,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,10 +32,12 @@ from servotwin.control.tuning.gains import Gains
 from servotwin.description.motors import required_drives
 from servotwin.description.schema import RobotDescription
 from servotwin.errors import UnsupportedError
-from servotwin.linear.modes import Complex
 from servotwin.linear.system import Array
 from servotwin.robot.robot import Robot
 from servotwin.robot.shafts import motor_inertia
+
+if TYPE_CHECKING:
+    from servotwin.linear.modes import Complex
 
 STEP = 1e-5  # rad, m: of differences of the gravity torque
 SWINGS = 0.9  # damping up to which a mode counts as one that swings

@@ -11,12 +11,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from servotwin.errors import InputError
-from servotwin.linear.response import Complex
 from servotwin.linear.system import Array
+
+if TYPE_CHECKING:
+    from servotwin.linear.response import Complex
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from servotwin.description.display import MM
-from servotwin.description.drive_data import drives_of
+from servotwin.description.drive_data import drives_of, gear_compliance
 from servotwin.description.nodes import quoted
 from servotwin.description.schema import RobotDescription
 from servotwin.design.calibration.identify import Dependent, Estimate, estimate, identified
@@ -245,8 +245,7 @@ def stated_compliance(description: RobotDescription | None, n: int) -> tuple[flo
         return ()
     drives = drives_of(description)
     owners = [drive.owner for drive in drives] if len(drives) == n else list(description.joint_names)
-    gears = [description.axes[name].gear for name in owners]
-    found = tuple(1.0 / gear.stiffness if gear and gear.stiffness else 0.0 for gear in gears)
+    found = tuple(gear_compliance(description, name) for name in owners)
     return found if any(found) else ()
 
 

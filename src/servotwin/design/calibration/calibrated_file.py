@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from servotwin.description.drive_data import drives_of
+from servotwin.description.drive_data import drives_of, gear_stiffens
 from servotwin.description.load import description_from
 from servotwin.description.overrides import parse_overrides, set_override
 from servotwin.description.schema import RobotDescription
@@ -113,10 +113,9 @@ def _stiffness(found: Calibration, description: RobotDescription, source: str) -
         if p.kind is not Kind.COMPLIANCE:
             continue
         axis = owner_of(description, p)
-        gear = description.axes[axis].gear
         unit = "N/m" if description.axes[axis].prismatic else "N*m/rad"
         fields[f"axes.{axis}.gear.stiffness"] = f"{{value: {1.0 / value!r} {unit}, source: '{source}'}}"
-        if gear is not None and gear.stiffening is not None:
+        if gear_stiffens(description, axis):
             fields[f"axes.{axis}.gear.stiffening"] = "null"
     control = description.controller
     if fields and control is not None and not control.feedforward.twist:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from servotwin.fieldbus.controller.bus_plant import BusPlant
 from servotwin.fieldbus.controller.robot import BusRobot, BusSettings
 from servotwin.fieldbus.ethercat.master.exchange import Outcome
 from servotwin.fieldbus.ethercat.master.port import BusError, Port, RawPort
-from servotwin.fieldbus.ethercat.pcap import PcapWriter
+from servotwin.fieldbus.ethercat.pcap import PcapWriter, open_recording
 from servotwin.fieldbus.interface import drop_rights
 from servotwin.jobs.player import Player
 from servotwin.jobs.program import Program, load_program
@@ -106,11 +106,7 @@ def opened_port(
     with ExitStack() as stack:
         writer: PcapWriter | None = None
         if pcap is not None:
-            try:
-                file: BinaryIO = stack.enter_context(Path(pcap).open("wb"))
-            except OSError as error:
-                raise InputError(f"cannot be written: {error.strerror}", file=str(pcap)) from None
-            writer = PcapWriter(file)
+            writer = PcapWriter(stack.enter_context(open_recording(Path(pcap))))
         port = RawPort(interface, writer)
         stack.callback(port.close)
         left = [] if keep_rights else drop_rights()

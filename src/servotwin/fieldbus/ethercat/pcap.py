@@ -29,6 +29,21 @@ class PcapWriter:
         self.file.write(_RECORD.pack(seconds & 0xFFFFFFFF, rest, len(frame), len(frame)) + frame)
 
 
+def open_recording(path: Path) -> BinaryIO:
+    """Open a file to record into: a new one, or one that we recorded before; any other is the user's."""
+    head = _HEADER.pack(NANOSECONDS, 2, 4, 0, 0, LONGEST, ETHERNET)
+    try:
+        if path.exists() and not path.is_char_device():
+            with path.open("rb") as earlier:
+                if earlier.read(len(head)) not in (b"", head):
+                    raise InputError(
+                        "is there and no recording of ours; expected another name", file=str(path)
+                    )
+        return path.open("wb")
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror}", file=str(path)) from None
+
+
 def read_pcap(path: Path) -> Iterator[tuple[int, bytes]]:
     """Instants [ns] and frames of a recording that ``PcapWriter`` wrote; one that was cut short ends earlier."""
     data = path.read_bytes()

@@ -568,7 +568,7 @@ def read_bus(folder: Path) -> object:
 
 DECODERS: dict[str, Decoder] = {
     "bus": Decoder(make_bus, read_bus, 2),
-    "bus answers": Decoder(make_bus_answers, read_bus_answers),
+    "bus-answers": Decoder(make_bus_answers, read_bus_answers),
     "frames": Decoder(make_frames, read_frames, 2),
     "folder": Decoder(make_folder, read_folder),
     "robot": Decoder(make_robot, read_robot, 4),

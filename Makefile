@@ -16,7 +16,7 @@ $(eval $(wordlist 2,2,$(MAKECMDGOALS)):;@:)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test campaign lint fuzz kills bench bench-against optimal calibration hil bus demo-bus fresh objects package pins audit hashed clean
+.PHONY: help demo test campaign pendant-campaign lint fuzz kills bench bench-against optimal calibration hil bus bus-faults demo-bus docs fresh objects package pins audit hashed clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## */  make \1\t/' | expand -t 21
@@ -24,11 +24,14 @@ help:  ## list the targets
 demo: $(VENV)/.ready-core  ## simulate the GSIS SCARA with drives and controllers, write out/demo
 	$(BIN)/servotwin demo --out out/demo
 
-test: $(VENV)/.ready-test $(VENV)/.ready-octave $(VENV)/.ready-tshark  ## run all tests (PYTEST_ARGS="-k word" to choose)
+test: $(VENV)/.ready-test $(VENV)/.ready-octave $(VENV)/.ready-tshark $(VENV)/.ready-chromium  ## run all tests (PYTEST_ARGS="-k word" to choose)
 	$(BIN)/python -m pytest -q $(PYTEST_ARGS)
 
 campaign: $(VENV)/.ready-test  ## the tests of random cases with all their cases; make test takes a sample of each
 	SERVOTWIN_CAMPAIGN=1 $(BIN)/python -m pytest -q $(PYTEST_ARGS) -m campaign
+
+pendant-campaign: $(VENV)/.ready-test $(VENV)/.ready-chromium  ## the pendant: PART=stops, jogs, nonsense, ages or soak, else all in 45 minutes (ARGS="--count 10 --seconds 120")
+	$(BIN)/python tests/pendant_campaign.py $(or $(PART),all) $(ARGS)
 
 lint: $(VENV)/.ready-lint  ## style, types, layers
 	$(BIN)/ruff check .
@@ -57,8 +60,17 @@ hil: $(VENV)/.ready-test  ## motor substitution in real time: rates, faults, a f
 bus: $(VENV)/.ready-test $(VENV)/.ready-tshark  ## EtherCAT frames back to back through four and six drives, with pysoem as the master
 	$(BIN)/python -m benchmarks.bus_rate
 
+bus-faults: $(VENV)/.ready-core  ## kill, freeze, unplug and damage drives and controller on a virtual wire (BUS_FAULTS="--each 3")
+	$(BIN)/python -m benchmarks.bus_faults $(BUS_FAULTS)
+
 demo-bus: $(VENV)/.ready-core  ## controller and drives as two processes over EtherCAT on a virtual wire; ends by naming the report
 	$(BIN)/python -m benchmarks.bus_demo --lock-step --watchdog 2000
+
+docs: $(VENV)/.ready-lint $(VENV)/.ready-chromium  ## the documentation as an offline site, out/site/index.html, with fresh pictures of reports
+	$(BIN)/python tools/pictures.py
+	$(BIN)/python tools/python_page.py --check
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "site: out/site/index.html"
 
 fresh:  ## demo, test and a short bench, each as the first command in a fresh clone of the last commit
 	$(PYTHON) tools/fresh_clone.py
@@ -97,35 +109,34 @@ $(VENV)/.ready-lint: $(VENV)/.ready-venv $(PINS)
 	@$(PIP) --editable '.[dev]'
 	@touch $@ $(VENV)/.ready-core
 
-# GNU Octave runs the files that are written for MATLAB (17 s, 260 MB); where it cannot be installed, those tests are skipped.
-# OCTAVE=no leaves the system as it is. Only what waits for a network has an end; nothing interrupts dpkg.
+# Programs of Debian's that tests use. Where one cannot be installed, the tests that need it are skipped; OCTAVE=no, TSHARK=no and
+# CHROMIUM=no leave the system as it is. Only what waits for a network has an end; nothing interrupts dpkg.
 APT := apt-get -qq -o Acquire::Retries=0 -o Acquire::http::Timeout=10 -o Acquire::https::Timeout=10
-OCTAVE_PACKAGE := install --yes --no-install-recommends octave
-$(VENV)/.ready-octave: $(VENV)/.ready-venv
-	@if command -v octave-cli >/dev/null; then :; \
-	elif [ "$(OCTAVE)" != no ] && command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
-		echo "installing GNU Octave ..."; export DEBIAN_FRONTEND=noninteractive; \
-		{ timeout 60 $(APT) update && timeout 300 $(APT) --download-only $(OCTAVE_PACKAGE) \
-			&& $(APT) --no-download $(OCTAVE_PACKAGE); } >/dev/null 2>&1 \
-		|| echo "GNU Octave cannot be installed here: tests that need it are skipped"; \
+# $(call debian,what it is called,command that shows that it is there,yes or no,packages)
+define debian
+	@if $(2) >/dev/null; then :; \
+	elif [ "$(3)" != no ] && command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+		echo "installing $(1) ..."; export DEBIAN_FRONTEND=noninteractive; \
+		{ timeout 60 $(APT) update && timeout 600 $(APT) --download-only install --yes --no-install-recommends $(4) \
+			&& $(APT) --no-download install --yes --no-install-recommends $(4); } >/dev/null 2>&1 \
+		|| echo "$(1) cannot be installed here: tests that need it are skipped"; \
 	else \
-		echo "no GNU Octave here: tests that need it are skipped"; \
+		echo "no $(1) here: tests that need it are skipped"; \
 	fi
 	@touch $@
+endef
 
-# tshark dissects recordings of the fieldbus, as Wireshark does; the same rules, TSHARK=no leaves the system as it is.
-TSHARK_PACKAGE := install --yes --no-install-recommends tshark iproute2
+# GNU Octave runs the files that are written for MATLAB (17 s, 260 MB).
+$(VENV)/.ready-octave: $(VENV)/.ready-venv
+	$(call debian,GNU Octave,command -v octave-cli,$(OCTAVE),octave)
+
+# tshark dissects recordings of the fieldbus, as Wireshark does.
 $(VENV)/.ready-tshark: $(VENV)/.ready-venv
-	@if command -v tshark >/dev/null && PATH="$$PATH:/usr/sbin:/sbin" command -v ip >/dev/null; then :; \
-	elif [ "$(TSHARK)" != no ] && command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
-		echo "installing tshark ..."; export DEBIAN_FRONTEND=noninteractive; \
-		{ timeout 60 $(APT) update && timeout 300 $(APT) --download-only $(TSHARK_PACKAGE) \
-			&& $(APT) --no-download $(TSHARK_PACKAGE); } >/dev/null 2>&1 \
-		|| echo "tshark cannot be installed here: tests that need it are skipped"; \
-	else \
-		echo "no tshark here: tests that need it are skipped"; \
-	fi
-	@touch $@
+	$(call debian,tshark,{ command -v tshark && PATH="$$PATH:/usr/sbin:/sbin" command -v ip; },$(TSHARK),tshark iproute2)
+
+# chromium does on the pages of pendant and viewer what an operator does.
+$(VENV)/.ready-chromium: $(VENV)/.ready-venv
+	$(call debian,chromium,command -v chromium,$(CHROMIUM),chromium fonts-dejavu-core)
 
 $(VENV)/.ready-test: $(VENV)/.ready-venv $(PINS)
 	@echo "installing servotwin, the development tools, Pinocchio, MuJoCo and two masters ..."

@@ -14,7 +14,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import drives, dynamics, elastic, planning, sizing, startup, workspace
+from benchmarks import drives, dynamics, elastic, lock_step, planning, sizing, startup, workspace
 from benchmarks.derivation import derivation_table
 from benchmarks.timing import EFFORT, Row
 
@@ -26,6 +26,7 @@ PARTS: dict[str, Callable[[], list[Row]]] = {
     "first command": startup.first_run,
     "simulation": drives.simulation,
     "elastic gears": elastic.elastic,
+    "lock-step": lock_step.lock_step,
     "first run": drives.first_run,
     "planning": planning.planning,
     "sizing": sizing.sizing,

@@ -20,7 +20,7 @@ from servotwin.simulation.plant.records import WORLD
 from servotwin.simulation.run import carry_out, prepare
 from servotwin.simulation.scenario.scenario import read_scenario
 from servotwin.simulation.windows.choice import Window
-from servotwin.simulation.windows.pmsm_elastic_lanes import elastic_interval
+from servotwin.simulation.windows.pmsm_elastic_lanes import WIDE, pmsm_elastic_interval
 from servotwin.simulation.windows.pmsm_lanes import LANES, flux_interval, take_row
 
 ROBOTS: dict[str, tuple[str, dict[str, str], float]] = {
@@ -55,10 +55,11 @@ def lanes_of_window(
             for e in range(world.lanes.rows):
                 take_row(world, e, first)
                 if elastic > 0.0:
-                    elastic_interval(world, first)
+                    take_row(world, e, first + LANES)
+                    pmsm_elastic_interval(world, first)
                 else:
                     flux_interval(world, first, middle)
-            first += LANES
+            first += WIDE if elastic > 0.0 else LANES
 
 
 def synchronous_window(machine: Any) -> float:

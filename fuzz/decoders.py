@@ -313,6 +313,86 @@ def read_urdf(folder: Path) -> object:
     return urdf_text(build_mechanism(read_description(folder / "arm.urdf")))
 
 
+@cache
+def _network_files() -> tuple[str, str]:
+    """An ESI and an ENI file of drives."""
+    from servotwin.fieldbus.eni import build_eni
+    from servotwin.fieldbus.esi import build_esi
+    from servotwin.fieldbus.objects.communication import Identity
+    from servotwin.fieldbus.objects.dictionary import Dictionary, new_axes
+
+    line = [Dictionary(Identity(serial=k), new_axes(1)) for k in range(2)]
+    return build_esi(line[0]), build_eni(line, 1_000_000)
+
+
+def make_network(rng: Random) -> Files:
+    """An ESI and an ENI file."""
+    esi, eni = (xml_tree.mutated_texts(rng, text) for text in _network_files())
+    return {"esi.xml": esi, "eni.xml": eni}
+
+
+def read_network(folder: Path) -> object:
+    """Both of them; an ESI file is also searched."""
+    from servotwin.fieldbus.files.eni_read import read_eni
+    from servotwin.fieldbus.files.esi_read import read_esi
+
+    with contextlib.suppress(InputError):
+        read_esi(folder / "esi.xml").find(1, 2, 3)
+    return read_eni(folder / "eni.xml")
+
+
+def make_looks(rng: Random) -> Files:
+    """A URDF with a mutated mesh, seen and not filled."""
+    files = make_mesh(rng)
+    return {name: data.replace(b"collision", b"visual") for name, data in files.items()}
+
+
+def read_looks(folder: Path) -> object:
+    """What a picture shows of a robot file: plain data with finite numbers."""
+    from servotwin.robot.load import load_robot
+    from servotwin.scene import describe, looks_of
+
+    robot = load_robot(folder / "arm.urdf")
+    looks = looks_of(robot, 2_000)
+    assert all("\n" not in note for note in looks.notes)
+    return json.dumps(describe(robot, looks=looks), allow_nan=False)
+
+
+def make_question(rng: Random) -> Files:
+    """What a page of the viewer sends: questions with strange numbers, and broken ones."""
+    numbers = (0, 0.5, -3, 1e9, 1e400, None, True, "x", [], {}, float("nan"), values.nasty(rng))
+    asked = {
+        "ask": rng.choice(("state", "pose", "branches", "workspace", "eval", 3)),
+        "q": [
+            rng.choice(numbers) if rng.random() < 0.2 else rng.uniform(-1, 1)
+            for _ in range(rng.choice((4, 4, 4, 3)))
+        ],
+        "xyz": [rng.choice((0.4, rng.choice(numbers))) for _ in range(3)],
+        "rpy": [rng.choice((0.0, rng.choice(numbers))) for _ in range(3)],
+        "robot": rng.choice((0, 0, 0, 1, -1, "0", *numbers)),
+        "number": rng.choice((1, *numbers)),
+        "size": rng.choice((1.0, *numbers)),
+    }
+    data = json.dumps(asked).encode("utf-8", "surrogatepass")
+    return {"question.json": values.changed_bytes(rng, data) if rng.random() < 0.4 else data}
+
+
+@cache
+def _viewer() -> Any:
+    from servotwin.pendant.view.viewer import _Shown
+    from servotwin.robot.load import load_robot
+
+    robot = load_robot("gsis-scara")
+    return _Shown(robot, robot.q_home)
+
+
+def read_question(folder: Path) -> object:
+    """The viewer's answer: plain data, or one line."""
+    answer = _viewer().answer((folder / "question.json").read_bytes().decode("utf-8", "replace"))
+    assert "\n" not in answer.get("error", "")
+    return json.dumps(answer, allow_nan=False)
+
+
 def read_xacro(folder: Path) -> object:
     """A xacro file, refused without permission and expanded with it."""
     from servotwin.description.load import read_description
@@ -566,9 +646,48 @@ def read_bus(folder: Path) -> object:
     return read_all((folder / "frames.bin").read_bytes())
 
 
+def make_cell(rng: Random) -> Files:
+    """Messages to the pendant's cell, and a job with its points that they may name."""
+    from fuzz.cell_messages import messages
+
+    text, points = rng.choice(_jobs())
+    return {"messages.bin": messages(rng), "a.job": text.encode(), "a.points.yaml": points}
+
+
+def read_cell(folder: Path) -> object:
+    """A cell takes every message."""
+    from fuzz.cell_messages import take_all
+
+    return take_all((folder / "messages.bin").read_bytes(), folder)
+
+
+def make_dropped(rng: Random) -> Files:
+    """A request with a robot, in one file or in several, as a page of the viewer sends it."""
+    from fuzz.dropped_files import request
+
+    kind = rng.random()
+    if kind < 0.4:
+        found = dict(make_robot(rng))
+    elif kind < 0.7:
+        found = dict(make_looks(rng))
+    else:
+        found = {"arm.urdf": xml_tree.mutated_xml(rng, _urdf())}
+    return {"request.bin": request(rng, found)}
+
+
+def read_dropped(folder: Path) -> object:
+    """The robot of such a request, or a refusal."""
+    from fuzz.dropped_files import read_request
+
+    return read_request((folder / "request.bin").read_bytes(), folder)
+
+
 DECODERS: dict[str, Decoder] = {
     "bus": Decoder(make_bus, read_bus, 2),
     "bus-answers": Decoder(make_bus_answers, read_bus_answers),
+    "bus-files": Decoder(make_network, read_network, 2),
+    "cell": Decoder(make_cell, read_cell, 2),
+    "dropped": Decoder(make_dropped, read_dropped, 2),
     "frames": Decoder(make_frames, read_frames, 2),
     "folder": Decoder(make_folder, read_folder),
     "robot": Decoder(make_robot, read_robot, 4),
@@ -578,6 +697,8 @@ DECODERS: dict[str, Decoder] = {
     "urdf": Decoder(lambda rng: {"arm.urdf": xml_tree.mutated_xml(rng, _urdf())}, read_urdf, 3),
     "xacro": Decoder(lambda rng: {"arm.urdf.xacro": xml_tree.mutated_xml(rng, XACRO, code=True)}, read_xacro),
     "mesh": Decoder(make_mesh, read_urdf),
+    "looks": Decoder(make_looks, read_looks),
+    "questions": Decoder(make_question, read_question),
     "job": Decoder(make_job, read_job, 3),
     "points": Decoder(make_points, read_points, 2),
     "io": Decoder(

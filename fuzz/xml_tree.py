@@ -44,6 +44,33 @@ def mutated_xml(rng: Random, source: str, *, code: bool = False) -> bytes:
     return encoded(rng, text)
 
 
+def mutated_texts(rng: Random, source: str) -> bytes:
+    """The bytes of an XML file whose values stand between the tags, mutated there and elsewhere."""
+    root = ET.fromstring(source)
+    filled = [element for element in root.iter() if element.text and element.text.strip()]
+    for element in rng.sample(filled, rng.choice((0, 1, 1, 2, 4))):
+        words = (
+            element.text or "",
+            "",
+            "#x",
+            "-1",
+            "#xFFFFFFFF",
+            "4294967296",
+            "0x10",
+            "65535",
+            "0",
+            "zz",
+            "00" * 5000,
+        )
+        element.text = changed_text(rng, rng.choice(words))
+    try:
+        text = ET.tostring(root, encoding="unicode")
+        ET.fromstring(text)
+    except (ET.ParseError, UnicodeError, ValueError):
+        text = source
+    return mutated_xml(rng, text)
+
+
 def _change(rng: Random, root: ET.Element, *, code: bool) -> None:
     elements = list(root.iter())
     element = rng.choice(elements)

@@ -6,7 +6,21 @@ from typing import Any
 
 
 class ServotwinError(Exception):
-    """Base of every error that ServoTwin raises on purpose; its text is one clear line."""
+    """Base of every error that ServoTwin raises on purpose; its text is one clear line.
+
+    Errors travel between processes with text and fields, whatever their own arguments are.
+    """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For pickle and copy: made again from text and fields, since arguments by name alone are not kept."""
+        return restored, (type(self), self.args, self.__dict__)
+
+
+def restored(kind: type[ServotwinError], args: tuple[Any, ...], fields: dict[str, Any]) -> ServotwinError:
+    """An error with the text and the fields that it had in another process."""
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(fields)
+    return error
 
 
 def located(message: str, file: str | None, line: int | None, field: str | None) -> str:

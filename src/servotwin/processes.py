@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 PACKAGE = Path(__file__).resolve().parent
 SYSTEM = "/usr/sbin:/usr/bin:/sbin:/bin"  # never a folder that the user's PATH names
+BROWSERS = ("xdg-open", "sensible-browser", "x-www-browser", "open")  # what shows a page on a desktop
 LIBRARIES = ("numpy", "llvmlite", "numba")  # what compiling needs, wherever this process found it
 START = """
 import importlib.util, sys
@@ -99,6 +101,72 @@ def start_beside(code: str, stdin: int) -> subprocess.Popen[bytes] | None:
         return None
 
 
+def run_limited(code: str, data: bytes, *, seconds: float, memory: int, answer: int) -> bytes | None:
+    """What lines of Python write after reading ``data``; None if they fail, or need more time or memory [bytes].
+
+    For data of strangers: the process ends whatever they make of it. More than ``answer`` bytes count as failure.
+    """
+    bound = f"import resource; resource.setrlimit(resource.RLIMIT_AS, ({memory}, {memory}))\n"
+    bound += f"resource.setrlimit(resource.RLIMIT_CPU, ({int(seconds) + 1}, {int(seconds) + 1}))\n"
+    try:
+        done = subprocess.run(
+            isolated(bound + code),
+            input=data,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=os.sep,
+            env=environment(),
+            timeout=seconds,
+            check=False,
+        )
+    except (OSError, ValueError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout if done.returncode == 0 and len(done.stdout) <= answer else None
+
+
+class Partner:
+    """A process that goes on beside this one until it is told to end, by whatever means its code has."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._process = process
+
+    @property
+    def pid(self) -> int:
+        """Its number."""
+        return self._process.pid
+
+    @property
+    def running(self) -> bool:
+        """Whether it has not ended."""
+        return self._process.poll() is None
+
+    def await_end(self, seconds: float) -> int:
+        """Its exit code; one that has not ended in time is killed."""
+        try:
+            return self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            return self._process.wait()
+
+
+def start_partner(code: str, arguments: Sequence[str], kept: Sequence[int]) -> Partner:
+    """Start lines of Python of the package's own that go on beside this process, with open files that both have.
+
+    Its words go to stderr; a Ctrl-C at the terminal does not reach it. OSError if the system lets us start none.
+    """
+    return Partner(
+        subprocess.Popen(
+            [*isolated(code), *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            cwd=os.sep,
+            env=environment(),
+            pass_fds=tuple(kept),
+            start_new_session=True,
+        )
+    )
+
+
 def run_program(name: str, *words: str) -> str | None:
     """Run a program of the system to its end; what it complains about, empty if it is content, None without it."""
     program = shutil.which(name, path=SYSTEM)
@@ -106,6 +174,28 @@ def run_program(name: str, *words: str) -> str | None:
         return None
     done = subprocess.run([program, *words], capture_output=True, text=True, check=False, cwd=os.sep)
     return "" if done.returncode == 0 else done.stderr.strip() or f"exit code {done.returncode}"
+
+
+def show_in_browser(address: str) -> bool:
+    """Hand an address to the browser of this user's desktop, which runs on by itself; False if there is none."""
+    found = (shutil.which(name, path=SYSTEM) for name in BROWSERS)
+    program = next((path for path in found if path is not None), None)
+    if program is None:
+        return False
+    try:
+        started = subprocess.Popen(
+            [program, address],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd=os.sep,
+            env=environment(),
+            start_new_session=True,
+        )
+    except (OSError, ValueError):
+        return False
+    threading.Thread(target=started.wait, name="servotwin browser", daemon=True).start()  # else a zombie
+    return True
 
 
 def library_folders() -> list[str]:

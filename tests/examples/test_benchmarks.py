@@ -19,8 +19,8 @@ def test_short_form_leaves_out_what_takes_minutes_and_judges_nothing(monkeypatch
     monkeypatch.setattr(timing.EFFORT, "short", False)
     assert command.wanted_parts([]) == [*command.PARTS, "equations"]
     assert command.wanted_parts(["short"]) == [
-        "batches", "single calls", "recursion", "cold process", "simulation", "elastic gears", "planning", "sizing",
-        "workspace", "equations",
+        "batches", "single calls", "recursion", "cold process", "simulation", "elastic gears", "lock-step", "planning",
+        "sizing", "workspace", "equations",
     ]  # fmt: skip
     calls: list[int] = []
     timing.best_of({"ours": lambda: calls.append(1)}, calls=100)

@@ -20,7 +20,22 @@ ROOT = Path(__file__).resolve().parents[2]
 TUTORIAL = ROOT / "docs" / "tutorial-urdf-to-report.md"  # its commands build on each other
 HYDRAULIC = ROOT / "docs" / "tutorial-hydraulic-axis.md"  # and so do these
 SUBSTITUTION = ROOT / "docs" / "motor-substitution.md"  # commands of it take files that it shows
-DOCUMENTS = [ROOT / "README.md", *sorted(set((ROOT / "docs").rglob("*.md")) - {TUTORIAL, HYDRAULIC})]
+START = ROOT / "docs" / "start.md"  # and those of the tutorials for each kind of reader
+READERS = {
+    START: (
+        "out/reach/workspace.html",
+        "out/first/report.html",
+        "out/sizing/sizing.html",
+        "out/chosen/sizing.html",
+    ),
+    ROOT / "docs" / "tutorial-robot-designer.md": ("out/reach/workspace.html", "out/push/statics.html"),
+    ROOT / "docs" / "tutorial-drives-engineer.md": ("out/tune/tuning.html", "out/unknown/report.html"),
+    ROOT / "docs" / "tutorial-operator.md": ("out/cell/report.html",),
+}
+DOCUMENTS = [
+    ROOT / "README.md",
+    *sorted(set((ROOT / "docs").rglob("*.md")) - {TUTORIAL, HYDRAULIC, *READERS}),
+]
 ROBOT = "format: servotwin/1\nname: my-robot\nextends: gsis-scara\n"
 
 
@@ -153,6 +168,7 @@ PAGES = {
         "out/design/design.html",
         "out/fastest/optimal.html",
     ),
+    **READERS,
 }
 
 
@@ -179,7 +195,7 @@ def test_tutorial_runs_from_top_to_bottom(
                 assert words[0] == "servotwin", line
                 assert main(words[1:]) == 0, capsys.readouterr().err
                 ran += 1
-    assert ran >= 6
+    assert ran >= (5 if page in READERS else 6)
     for written in PAGES[page]:
         assert Path(written).stat().st_size > 100_000
     assert "warning: played" not in capsys.readouterr().err  # an optimal motion is played within its limits
@@ -255,3 +271,34 @@ def test_page_of_own_actuators_works_in_an_empty_folder(
     for line in lines:
         assert main(shlex.split(line)[1:]) == 0, capsys.readouterr().err
     assert (tmp_path / "out" / "lift" / "report.html").exists()
+
+
+# --- Python in the pages for readers --------------------------------------------------------------------
+
+WITH_PYTHON = (
+    "python.md",
+    "tutorial-drives-engineer.md",
+    "tutorial-controller-developer.md",
+    "tutorial-notebooks.md",
+)
+
+
+@pytest.mark.parametrize("name", WITH_PYTHON)
+def test_python_of_a_page_for_readers_runs(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = blocks(ROOT / "docs" / name, "python")
+    assert found
+    for block in found:
+        exec(compile(block, name, "exec"), {})  # noqa: S102 - the page's own lines
+
+
+def test_page_of_functions_says_what_docstrings_say() -> None:
+    """``python tools/python_page.py`` writes it; every public name stands on it once."""
+    import servotwin as st
+    from tools.python_page import GROUPS, PAGE, page_text
+
+    names = [name for group in GROUPS.values() for name in group]
+    assert sorted(names) == sorted(set(st.__all__) - {"__version__"})
+    assert PAGE.read_text(encoding="utf-8") == page_text()

@@ -201,6 +201,7 @@ def hidden(place: Path) -> set[str]:
 def run(case: Case, k: int) -> int:
     from servotwin.cli.main import main
 
+    case.in_child()
     return main(case.words(k))
 
 

@@ -17,7 +17,7 @@ RESULT_FILES = (
     *("model.html", "model.json", "model.mat", "model.m", "model.txt", "model.tex"),
     *("model_equations.c", "model_equations.py", "design.html", "design.json"),
     *("optimal.html", "optimal.json", "optimal.parquet", "link.parquet"),
-    *("linetest.html", "linetest.json"),
+    *("linetest.html", "linetest.json", "signals.mcap"),
     *("statics.html", "statics.json", "workspace.html", "workspace.json", "boundary.csv", "map.csv"),
     *("calibration.html", "calibration.json", "residuals.csv", "calibrated-robot.yaml"),
     *("sizing.html", "sizing.json", "sizing.csv"),
@@ -47,6 +47,7 @@ class Case:
     folder; ``state`` tells what is there, and raises ``Mixture`` for parts of two. ``keys``: typed into its terminal.
     ``reset`` puts the first version back before each try, where the command leads one way only.
     ``fixed``: a version is the same however often it is written, so that there are exactly two states.
+    ``in_child``: called in the process of the command before it.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Case:
     keys: Callable[[int], str] | None = None
     reset: Callable[[Path], None] | None = None
     fixed: bool = True
+    in_child: Callable[[], None] = lambda: None
 
     @property
     def folder(self) -> bool:
@@ -188,6 +190,75 @@ def other_firmware(place: Path) -> None:
 
 def other_esi(place: Path) -> None:
     (place / "a.xml").write_text("<!-- of another version -->\n" * 400, encoding="utf-8")
+
+
+def without_wire() -> None:
+    """Slaves in the process of the controller instead of an interface, and a socket without a peer for drives."""
+    import socket
+    from collections.abc import Iterator
+    from contextlib import contextmanager
+
+    from servotwin.fieldbus import interface, serving
+    from servotwin.fieldbus.cia402.application import Drives, ideal_plant
+    from servotwin.fieldbus.controller import run
+    from servotwin.fieldbus.ethercat.master.port import Port, SegmentPort
+    from servotwin.fieldbus.ethercat.slave.records import ClockKind
+    from servotwin.fieldbus.ethercat.slave.segment import Segment
+    from servotwin.robot.load import load_robot
+
+    @contextmanager
+    def opened_port(*_: object, **__: object) -> Iterator[Port]:
+        robot, drives = load_robot("palletizer-4"), Drives((1, 1, 1, 1))
+        drives.attach(ideal_plant(drives))
+        drives.drives["feedback"]["position"] = robot.mechanism.rotors.N @ robot.q_home
+        yield SegmentPort(Segment(drives.application(), clock=ClockKind.LOCK_STEP))
+
+    def pair(_: str) -> socket.socket:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        theirs.detach()
+        ours.setblocking(False)
+        return ours
+
+    interface.check_interface = lambda name: None  # type: ignore[assignment]
+    run.opened_port = opened_port  # type: ignore[assignment]
+    serving.open_raw = pair  # type: ignore[assignment]
+    serving.drop_rights = list  # type: ignore[assignment]
+
+
+def cell_here() -> None:
+    """The pendant's cell and workbench in this process, with one key pressed: what is written there is what is killed.
+
+    The number of the port says which version is written: below 10 points are renamed in the cell, else a job is saved.
+    """
+    from contextlib import nullcontext
+    from types import SimpleNamespace
+
+    from servotwin.pendant.cell.run import Cell
+    from servotwin.pendant.cell.setup import CellSettings
+    from servotwin.pendant.page import pendant
+    from servotwin.pendant.page.workbench import Workbench
+    from servotwin.robot.load import load_robot
+
+    def press(folder: str, k: int) -> None:
+        answers: list[dict[str, object]] = []
+        cell = Cell(CellSettings("gsis-scara", "ideal", folder), answers.append)
+        cell.period(0)
+        old, new = NAMES[k]
+        cell.take({"key": "load", "with": {"job": "pick.job"}})
+        cell.take({"key": "rename", "with": {"name": old, "new": new}})
+        assert all(answer["ok"] for answer in answers), answers
+
+    def teach_pendant(robot: str, changes: object, *, folder: str, port: int, **_: object) -> object:
+        def wait() -> None:
+            if port < 10:
+                press(str(Path(folder).absolute()), port)
+            else:
+                bench = Workbench(CellSettings("gsis-scara", "ideal", folder), load_robot("gsis-scara"))
+                bench.save("pick.job", JOBS[port - 10] * 2000)
+
+        return nullcontext(SimpleNamespace(url="", viewer_url="", wait=wait))
+
+    pendant.teach_pendant = teach_pendant  # type: ignore[assignment]
 
 
 def measured(place: Path) -> None:
@@ -412,6 +483,35 @@ CASES = [
         reset=other_esi,
     ),
     Case(
+        "drives eni",
+        lambda k: ["drives", "palletizer-4", "--eni", "a.xml", OVER],
+        all_files,
+        other_esi,
+        reset=other_esi,
+    ),
+    Case(
+        "drives record",
+        lambda k: [
+            *("drives", "palletizer-4", "--interface", "x", "--for", "0.3 s", "--record", "out", OVER),
+            *("--seed", str(k + 1)),
+        ],
+        whole_result,
+        notes,
+        fixed=False,
+        in_child=without_wire,
+    ),
+    Case(
+        "control",
+        lambda k: [
+            *("control", "palletizer-4", "--interface", "x", "--lock-step", "--job", "palletizer-line"),
+            *("--out", "out", OVER, "--mcap", "--override", str(100 - 50 * k)),
+        ],
+        whole_result,
+        notes,
+        fixed=False,
+        in_child=without_wire,
+    ),
+    Case(
         "compare",
         lambda k: ["compare", "../run", f"../measured{k}.csv", "--out", "out", OVER],
         whole_result,
@@ -481,6 +581,20 @@ CASES = [
         points_and_job,
         taught,
         keys=lambda k: f"n{' '.join(NAMES[k])}\rQ",
+    ),
+    Case(
+        "pendant rename",
+        lambda k: ["pendant", "gsis-scara", "--folder", ".", "--no-browser", "--port", str(k)],
+        points_and_job,
+        taught,
+        in_child=cell_here,
+    ),
+    Case(
+        "pendant save",
+        lambda k: ["pendant", "gsis-scara", "--folder", ".", "--no-browser", "--port", str(10 + k)],
+        all_files,
+        taught,
+        in_child=cell_here,
     ),
     Case(
         "console record",

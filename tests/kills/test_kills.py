@@ -18,6 +18,8 @@ FILES = (
     "teach edit",
     "teach rename",
     "jog record",
+    "pendant rename",
+    "pendant save",
 )
 
 

@@ -84,7 +84,8 @@ def test_page_shows_all_laws_and_numbers(test_run: st.LineTest) -> None:
 def test_line_out_of_reach_is_refused_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["linetest", "palletizer-4", "--to", "3 m, 0 m, 0.7 m"]) == 2
     said = capsys.readouterr().err.strip()
-    assert "cannot follow the line" in said
+    assert "palletizer-4 cannot follow the line from (915, -500, 700) to (3000, 0, 700) mm: " in said
+    assert "expected another line (begin and end, --from and --to)" in said
     assert "\n" not in said
     with pytest.raises(InputError, match="expected more than zero"):
         st.line_test("palletizer-4", speed=0.0)
@@ -108,3 +109,11 @@ def test_a_speed_that_the_line_is_too_short_for_is_refused() -> None:
     """On 1 m with 1 m/s2 a triangle of speed has its peak at sqrt(a L) = 1 m/s; a delay told by more would be wrong."""
     with pytest.raises(InputError, match=r"speed: 1.01 m/s is not reached .* expected up to 1 m/s"):
         st.line_test(speed=1.01)
+
+
+def test_line_of_an_arm_with_a_sliding_joint_has_its_lag_too() -> None:
+    """The SCARA's third joint is told in metres: the line is late by one over the position gain, as any other."""
+    found = st.line_test(
+        "gsis-scara", begin=(0.35, -0.05, -0.05), end=(0.35, 0.05, -0.05), speed=0.2, laws=("cascade",), settle=0.2
+    )  # fmt: skip
+    assert found.delay(found.runs[0]) == pytest.approx(found.predicted_delay, rel=0.05)

@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from servotwin import __version__
 from servotwin.cli.app_accuracy import add_commands as add_accuracy_commands
 from servotwin.cli.app_bus import add_commands as add_bus_commands
 from servotwin.cli.app_calibrate import add_commands as add_calibrate_commands
@@ -15,6 +14,7 @@ from servotwin.cli.app_control import add_commands as add_control_commands
 from servotwin.cli.app_hil import add_commands as add_hil_commands
 from servotwin.cli.app_jobs import add_commands
 from servotwin.cli.app_models import add_commands as add_model_commands
+from servotwin.cli.app_view import add_commands as add_view_commands
 from servotwin.cli.app_workspace import add_commands as add_workspace_commands
 from servotwin.cli.options import (
     PLAIN,
@@ -36,6 +36,7 @@ from servotwin.cli.options import (
     Seed,
     Set,
 )
+from servotwin.version import __version__
 
 app = typer.Typer(
     name="servotwin",
@@ -567,6 +568,7 @@ def optimise(
 add_catalogue_commands(app)
 add_model_commands(app)
 add_workspace_commands(app)
+add_view_commands(app)
 add_accuracy_commands(app)
 add_calibrate_commands(app)
 add_hil_commands(app)

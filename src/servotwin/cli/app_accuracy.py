@@ -105,7 +105,7 @@ def iso9283(
 
     run(
         robot, overrides, payload=payload, speed=speed, cycles=cycles, tests=tests, cube=cube, poses=poses,
-        random=random, off=off, trial=trial, seed=seed, budget=orders if budget else 0, budget_cycles=budget_cycles,
+        random=random, off=off, trial=trial, seed=seed, budget=budget, orders=orders, budget_cycles=budget_cycles,
         monte_carlo=monte_carlo, pwm=pwm, rest=rest, band=band, workers=workers, cluster=cluster,
         tls=(tls_ca, tls_cert, tls_key), out=out, overwrite=overwrite, json=json,
     )  # fmt: skip

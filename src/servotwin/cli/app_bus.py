@@ -39,6 +39,10 @@ def drives(
         str | None,
         typer.Option("--esi", metavar="FILE", help="Write the ESI file of the drives instead, and end."),
     ] = None,
+    eni: Annotated[
+        str | None,
+        typer.Option("--eni", metavar="FILE", help="Write the ENI file of the line instead, and end."),
+    ] = None,
     axes_per_slave: Annotated[
         int, typer.Option("--axes-per-slave", metavar="COUNT", help="Axes of one slave, 1 to 8.")
     ] = 1,
@@ -82,7 +86,7 @@ def drives(
     from servotwin.cli.drives import drives as run
 
     return run(
-        robot, interface, namespace=namespace, esi=esi, axes_per_slave=axes_per_slave, lock_step=lock_step, pwm=pwm,
-        position=position, faults=faults, watchdog=watchdog, pcap=pcap, record=record, report=not report,
+        robot, interface, namespace=namespace, esi=esi, eni=eni, axes_per_slave=axes_per_slave, lock_step=lock_step,
+        pwm=pwm, position=position, faults=faults, watchdog=watchdog, pcap=pcap, record=record, report=not report,
         duration=duration, seed=seed, overrides=overrides, overwrite=overwrite, allow_code=allow_code, json=json,
     )  # fmt: skip

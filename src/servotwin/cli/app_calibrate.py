@@ -66,6 +66,10 @@ def calibrate(
     criterion: Annotated[
         str, typer.Option("--criterion", metavar="NAME", help="Of a plan: D or prediction.")
     ] = "D",
+    readings: Annotated[
+        int,
+        typer.Option("--readings", metavar="NUMBER", help="At each pose, whose mean is measured or planned."),
+    ] = 1,
     payload: Annotated[
         str | None,
         typer.Option("--payload", metavar="MASS", help="Load at the tool besides the file's, '20 kg'."),
@@ -92,5 +96,5 @@ def calibrate(
     run(
         robot, overrides, measured=measured, plan=plan, parameters=parameters, sigma=sigma, sigma_angle=sigma_angle,
         tracker=tracker, prior=prior, held_out=held_out, validate=validate, base=base, orientation=orientation,
-        criterion=criterion, payload=payload, seed=seed, out=out, overwrite=overwrite, json=json,
+        criterion=criterion, readings=readings, payload=payload, seed=seed, out=out, overwrite=overwrite, json=json,
     )  # fmt: skip

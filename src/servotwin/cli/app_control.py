@@ -69,6 +69,12 @@ def control(
     io: Annotated[
         str | None, typer.Option("--io", metavar="FILE", help="Inputs and keys at given times.")
     ] = None,
+    esi: Annotated[
+        str | None, typer.Option("--esi", metavar="FILE", help="Set slaves up as this ESI file says.")
+    ] = None,
+    eni: Annotated[
+        str | None, typer.Option("--eni", metavar="FILE", help="Verify and set up the line of this ENI file.")
+    ] = None,
     pcap: Pcap = None,
     mcap: Annotated[
         bool, typer.Option("--mcap", help="Write signals.mcap too, which Foxglove opens.")
@@ -89,8 +95,8 @@ def control(
 
     return run(
         robot, interface, job, lock_step=lock_step, clocks=not no_clocks, watchdog=watchdog, tolerance=tolerance,
-        override=override, io=io, pcap=pcap, mcap=mcap, arm_hardware=arm_hardware, overrides=overrides, out=out,
-        report=not no_report, overwrite=overwrite, json=json,
+        override=override, io=io, esi=esi, eni=eni, pcap=pcap, mcap=mcap, arm_hardware=arm_hardware,
+        overrides=overrides, out=out, report=not no_report, overwrite=overwrite, json=json,
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""The commands around jobs: job, jog, teach, console; what a command does is imported when it runs."""
+"""The commands around jobs: job, jog, teach, console, pendant; what a command does is imported when it runs."""
 
 from __future__ import annotations
 
@@ -79,6 +79,7 @@ def add_commands(app: typer.Typer) -> None:
     app.add_typer(teach_app)
     app.command()(jog)
     app.command()(console)
+    app.command()(pendant)
 
 
 @job_app.command("list")
@@ -378,3 +379,44 @@ def console(
     from servotwin.cli.console import console as run
 
     run(robot, job, points, overrides, drives=drives, allow_code=allow_code)
+
+
+def pendant(
+    robot: RobotName,
+    plant: Annotated[
+        str,
+        typer.Option(
+            "--plant", metavar="KIND", help="'ideal', 'drives' (simulated) or 'bus' (behind EtherCAT)."
+        ),
+    ] = "ideal",
+    folder: Annotated[
+        str,
+        typer.Option("--folder", metavar="FOLDER", help="Where jobs and points are; the page sees no other."),
+    ] = "jobs",
+    address: Annotated[
+        str,
+        typer.Option("--address", metavar="ADDRESS", help="Of one interface; by default this machine alone."),
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option("--port", metavar="PORT", help="0 takes a free one.", min=0, max=65535)
+    ] = 0,
+    stop_within: Annotated[
+        str,
+        typer.Option(
+            "--stop-within",
+            metavar="TIME",
+            help="The arm stands so long after its page is lost; jobs are slowed for it.",
+        ),
+    ] = "200 ms",
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the addresses only.")] = False,
+    overrides: Set = None,
+    allow_code: AllowCode = False,
+    json: Json = False,
+) -> None:
+    """Teach pendant in the browser."""
+    from servotwin.cli.pendant import pendant as run
+
+    run(
+        robot, overrides, plant=plant, folder=folder, address=address, port=port, stop_within=stop_within,
+        browser=not no_browser, allow_code=allow_code, json=json,
+    )  # fmt: skip

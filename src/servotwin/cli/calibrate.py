@@ -34,6 +34,7 @@ def calibrate(
     base: bool,
     orientation: bool,
     criterion: str,
+    readings: int,
     payload: str | None,
     seed: int,
     out: str | None,
@@ -46,6 +47,7 @@ def calibrate(
     families = tuple(part.strip() for part in parameters.split(",") if part.strip())
     options: dict[str, Any] = {
         "parameters": families,
+        "readings": readings,
         "noise": _noise(sigma, sigma_angle, tracker),
         "payload": None if payload is None else read_quantity("--payload", payload, "kg", example="20 kg"),
         "seed": seed,
@@ -129,10 +131,9 @@ def _plan(
     p = made.plan
     print_line(f"{made.model.robot.name}: {len(made.q)} poses tell {len(p.told.chosen)} parameters")
     print_line(
-        f"the tool's place would be known to {MM * p.prediction:.4f} mm (root mean square over the workspace), with "
-        f"four readings at each pose to {MM * p.with_readings(4):.4f} mm; from {p.random_count} random poses, read "
-        f"once, to "
-        f"{MM * p.random_prediction:.4f} mm"
+        f"the tool's place would be known to {MM * p.prediction:.4f} mm (root mean square over the workspace) with "
+        f"{'one reading' if made.readings == 1 else f'the mean of {made.readings} readings'} at each pose; from "
+        f"{p.random_count} random poses, read once, to {MM * made.random_prediction:.4f} mm"
     )
     if out is None:
         print_line(made.csv().rstrip())
@@ -149,9 +150,9 @@ def _plan_data(made: DrawnPlan, out: str | None) -> dict[str, Any]:
         "q": made.q.tolist(),
         "parameters": dict(zip(names, p.sigma.tolist(), strict=True)),
         "prediction_m": p.prediction,
-        "prediction_of_four_readings_m": p.with_readings(4),
+        "readings": made.readings,
         "random_poses": p.random_count,
-        "random_prediction_m": p.random_prediction,
+        "random_prediction_m": made.random_prediction,
     }
 
 

@@ -22,11 +22,10 @@ def compare(
     """Compare a simulated with a measured run, write page and numbers, and say where they are."""
     delta, mapping = read_shift(shift), read_columns(columns)
     most = read_limits(max_memory, None).memory
-    from servotwin.simulation.comparing.compare import compare as run
-    from servotwin.simulation.comparing.compare import comparison_summary
-    from servotwin.simulation.comparing.measured_signals import read_measured, some_names
+    from servotwin.simulation.comparing.measured_signals import some_names
     from servotwin.simulation.results.folder import COMPARISON_FILES, claimed_folder
     from servotwin.simulation.results.result_files import read_result
+    from servotwin.workbench.comparing import compare as run
 
     folder = out or Path(result) / "comparison"
     if out is None and Path(folder).is_symlink():  # which whoever made the result has chosen
@@ -34,14 +33,11 @@ def compare(
     with working("comparing"):
         saved = read_result(result, max_memory=most)
         with claimed_folder(folder, COMPARISON_FILES, overwrite=overwrite):  # a refusal comes before the work
-            record = read_measured(measured, saved.signals, mapping, means or (), max_memory=most)
-            comparison = run(saved, record, delta)
-            numbers = comparison_summary(comparison, saved, record)
-        record = record.without_numbers()
+            found = run(saved, measured, shift=delta, columns=mapping, means=means or (), max_memory=most)
+            numbers = found.summary()
+    comparison, record = found.comparison, found.measured
     with working("writing the page"), finishing():
-        from servotwin.report.compare_page import write_comparison
-
-        files = write_comparison(comparison, saved, record, folder, overwrite=overwrite)
+        files = found.report(folder, overwrite=overwrite)
     if json:
         print_json({"page": str(files.page), "summary": str(files.summary), **numbers})
         return

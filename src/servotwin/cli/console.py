@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from servotwin.cli.arguments import read_overrides
 from servotwin.cli.hung_code import code_can_be_ended
-from servotwin.cli.output import working
+from servotwin.cli.output import print_note, working
 from servotwin.cli.signals import check, put_back
 from servotwin.errors import InputError
 
@@ -33,13 +33,30 @@ def console(
     allow_code: bool = False,
 ) -> None:
     """Jog, teach and play back in the terminal until the operator leaves."""
+    open_console(robot, job, points, read_overrides(overrides), drives=drives, allow_code=allow_code)
+
+
+def open_console(
+    robot: str,
+    job: str | None = None,
+    points: str | None = None,
+    overrides: Mapping[str, str] | None = None,
+    *,
+    drives: bool = False,
+    allow_code: bool = False,
+) -> None:
+    """Jog, teach and play back in the terminal of this process, until the operator leaves.
+
+    ``job``: to play back; ``points``: the file that is taught; ``drives``: motors and servo loops are simulated, not
+    only the arm; ``allow_code``: with the code of actuators that the robot file names.
+    """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise InputError(
             "needs a terminal for keys and picture; expected one, such as 'ssh -t'", field="console"
         )
     with code_can_be_ended():
         with working(f"loading {robot}"):
-            changes = read_overrides(overrides)
+            changes = dict(overrides or {})
             session = make_session(
                 robot, job, points, changes, drives=drives, allow_code=allow_code, now_ns=time.monotonic_ns()
             )
@@ -125,12 +142,12 @@ def make_session(
     code of actuators that the robot file names.
     """
     from servotwin.cli.console_session import Session
-    from servotwin.cli.teach import taught_points
     from servotwin.jobs.check import sliding_of
     from servotwin.jobs.player import Player
     from servotwin.jobs.points_file import points_path
     from servotwin.jobs.program import SHIPPED, load_program, locate
     from servotwin.simulation.live_robot import LiveRobot
+    from servotwin.workbench.taught import taught_points
 
     live = LiveRobot(robot, changes, drives=drives, allow_code=allow_code)
     model = live.robot
@@ -145,7 +162,7 @@ def make_session(
     file = points
     if file is None and job is not None and locate(job).parent != SHIPPED:
         file = str(points_path(locate(job)))  # jobs that ship with the package are not taught over
-    store = None if file is None else taught_points(file, model, robot)
+    store = None if file is None else taught_points(file, model, robot, print_note)
     session = Session(live, load=load, points=store, now_ns=now_ns)
     if job is not None:
         session.load_job(job)

@@ -20,6 +20,7 @@ ASKED = {
     Event.PAUSE: "pause",
     Event.RESUME: "go on with the job",
     Event.SINGLE_STEP: "carry out a single step",
+    Event.STEP_BACK: "step back",
     Event.STOP: "stop",
     Event.OVERRIDE: "change the override",
     Event.RECORD: "record a point",

@@ -12,10 +12,14 @@ from typing import TYPE_CHECKING
 from servotwin.cli.arguments import read_overrides
 from servotwin.cli.output import print_json, print_line, print_note, working_or_compiling
 from servotwin.cli.signals import finishing
+from servotwin.errors import InputError
 
 if TYPE_CHECKING:
     from servotwin.fieldbus.controller.robot import BusSettings
     from servotwin.fieldbus.controller.run import ControlRun
+    from servotwin.fieldbus.ethercat.master.port import Port
+    from servotwin.fieldbus.files.esi_read import EsiFile
+    from servotwin.fieldbus.files.plan import LinePlan
     from servotwin.report.control_page import ControlFiles
 
 DONE, FAILED, INTERRUPTED = 0, 1, 130
@@ -32,6 +36,8 @@ def control(
     tolerance: int = 3,
     override: int = 100,
     io: str | None = None,
+    esi: str | None = None,
+    eni: str | None = None,
     pcap: str | None = None,
     mcap: bool = False,
     arm_hardware: bool = False,
@@ -48,13 +54,28 @@ def control(
         from servotwin.fieldbus.interface import check_interface
 
         check_interface(interface)
-        settings = BusSettings(lock_step, clocks, watchdog, arm_hardware=arm_hardware, tolerance=tolerance)
+        network = read_network(esi, eni)
+        settings = BusSettings(
+            lock_step, clocks, watchdog, arm_hardware=arm_hardware, tolerance=tolerance, network=network
+        )
     if job is None:
         return _by_hand(robot, interface, changes, settings, pcap)
     return _job(
         robot, interface, job, changes, settings, override=override, io=io, pcap=pcap, mcap=mcap,
         out=out, report=report, overwrite=overwrite, json=json,
     )  # fmt: skip
+
+
+def read_network(esi: str | None, eni: str | None) -> EsiFile | LinePlan | None:
+    """The file by which slaves are set up, if one was named."""
+    from servotwin.fieldbus.files.eni_read import read_eni
+    from servotwin.fieldbus.files.esi_read import read_esi
+
+    if esi is not None and eni is not None:
+        raise InputError("both are given; expected one of --esi FILE and --eni FILE", field="--eni")
+    if eni is not None:
+        return read_eni(eni)
+    return None if esi is None else read_esi(esi)
 
 
 def _job(
@@ -88,6 +109,7 @@ def _job(
             program, port, robot, changes, settings=settings, io_script=io, override=override,
             started=lambda machine: print_note("the drives are enabled, the job begins"),
         )  # fmt: skip
+        _say_recording(port)
     with working_or_compiling("writing the result"), finishing():
         from servotwin.report.control_page import write_control
 
@@ -166,4 +188,11 @@ def _by_hand(
             return INTERRUPTED
         finally:
             machine.close()
+            _say_recording(port)
     return DONE
+
+
+def _say_recording(port: Port) -> None:
+    """Tell of a recording of frames that could not be written to its end."""
+    if port.pcap is not None and port.pcap.failure:
+        print_note(f"{port.pcap.name}: {port.pcap.failure}")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from servotwin.fieldbus.robot.build import RobotDrives
     from servotwin.fieldbus.robot.session import ServedDrives
 
-DONE = 0
+DONE, FAILED = 0, 1
 
 
 def drives(
@@ -22,6 +22,7 @@ def drives(
     *,
     namespace: bool = False,
     esi: str | None = None,
+    eni: str | None = None,
     axes_per_slave: int = 1,
     lock_step: bool = False,
     pwm: str | None = None,
@@ -38,14 +39,18 @@ def drives(
     allow_code: bool = False,
     json: bool = False,
 ) -> int:
-    """Serve the drives of a robot, or write their ESI file; the exit code."""
-    if esi is None and (interface is None) != namespace:
+    """Serve the drives of a robot, or write their ESI or ENI file; the exit code."""
+    if esi is not None and eni is not None:
+        raise InputError("both are given; expected one of --esi FILE and --eni FILE", field="--eni")
+    path = esi if esi is not None else eni
+    if path is None and (interface is None) != namespace:
         given = "both are given" if namespace else "neither is given"
         raise InputError(f"{given}; expected one of --interface IF and --namespace", field="--interface")
-    if namespace and esi is None:
+    if namespace and path is None:
         enter_namespace()
-    if esi is not None:
-        return write_esi(robot, esi, axes_per_slave, overrides, overwrite=overwrite, json=json)
+    if path is not None:
+        kind = "esi" if esi is not None else "eni"
+        return write_xml(kind, robot, path, axes_per_slave, overrides, overwrite=overwrite, json=json)
     seconds, limit = _times(duration, watchdog)
     _check_files(pcap, record, overwrite)
     built = _build(
@@ -56,10 +61,13 @@ def drives(
     if limit is not None:
         set_watchdog(built, limit)
     served = _serve(built, robot, interface or DRIVES_SIDE, pcap, record is not None, seconds, namespace)
+    if served.pcap_failure:
+        print_note(f"{pcap}: {served.pcap_failure}")
     return _finish(served, record, report=report, overwrite=overwrite, json=json)
 
 
-def write_esi(
+def write_xml(
+    kind: str,
     robot: str,
     path: str,
     axes_per_slave: int,
@@ -68,22 +76,24 @@ def write_esi(
     overwrite: bool,
     json: bool,
 ) -> int:
-    """Write the ESI file of the drives of a robot."""
+    """Write the ESI or ENI file of the drives of a robot."""
     from servotwin.cli.arguments import read_overrides
     from servotwin.description.file_write import export_text, refuse_existing
 
     refuse_existing(path, overwrite=overwrite)
     with working_or_compiling(f"preparing {robot}"):
+        from servotwin.fieldbus.eni import build_eni
         from servotwin.fieldbus.esi import build_esi
         from servotwin.fieldbus.robot.build import robot_drives
 
         built = robot_drives(robot, read_overrides(overrides), axes_per_slave=axes_per_slave)
-        text = build_esi(built.segment.devices[0].objects)
+        line = [device.objects for device in built.segment.devices]
+        text = build_esi(line[0]) if kind == "esi" else build_eni(line, built.segment.step_ns)
     export_text(path, text, overwrite=overwrite)
     if json:
-        print_json({"esi": path})
+        print_json({kind: path})
     else:
-        print_line(f"ESI: {path}")
+        print_line(f"{kind.upper()}: {path}")
     return DONE
 
 
@@ -201,17 +211,22 @@ def _finish(served: ServedDrives, record: str | None, *, report: bool, overwrite
         print_json(
             {
                 "frames": served.frames, "refused": served.refused, "unsent": served.unsent, "cycles": served.cycles,
-                "simulated_s": served.simulated_s, "wall_s": served.wall_s, "errors": dict(served.errors),
-                "states": dict(served.states), **files,
+                "simulated_s": served.simulated_s, "wall_s": served.wall_s, "left_out_s": served.left_out_s,
+                "grants": dict(served.grants), "errors": dict(served.errors),
+                "states": dict(served.states), "failure": served.failure, **files,
             }
         )  # fmt: skip
-        return DONE
+        return FAILED if served.failure else DONE
     print_line(
         f"{served.frames} frames, {served.refused} refused, {served.cycles} cycles; {served.simulated_s:.3f} s "
         f"simulated in {served.wall_s:.3f} s"
     )
+    if served.left_out_s > 0.0:
+        print_line(f"{served.left_out_s:.3f} s of the clock left out: the process did not get to run")
     for name, code in served.errors.items():
         print_line(f"{name}: error {code:04X}")
     for name, path in files.items():
         print_line(f"{name}: {path}")
-    return DONE
+    if served.failure:
+        print_note(f"error: {served.failure}")
+    return FAILED if served.failure else DONE

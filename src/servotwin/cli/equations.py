@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from servotwin.cli.arguments import load
 from servotwin.cli.output import print_json, print_line, working
@@ -12,6 +12,7 @@ from servotwin.description.file_write import export_text, refuse_existing
 from servotwin.errors import InputError
 
 if TYPE_CHECKING:
+    from servotwin.equations.readable.document import FormName
     from servotwin.robot.derive import RobotEquations
 
 FORMS = ("MCg", "ABCG", "DHG")
@@ -64,8 +65,10 @@ def equations(
         _deliver(text, out, data, overwrite=overwrite, json=json)
         return
     with working("deriving the equations ..."):
+        from servotwin.report.shown_files import equations_text
+
         derived = derive(robot, drives=drives, general=general, numeric=numeric)
-        text = _writers(derived, form)[ending]() if out or not json else ""
+        text = equations_text(derived, ending, cast("FormName", form)) if out or not json else ""
     _deliver(text, out, _summary(derived) if json else {}, overwrite=overwrite, json=json)
 
 
@@ -76,23 +79,6 @@ def _deliver(text: str, out: str | None, data: dict[str, Any], *, overwrite: boo
         print_json({**data, **({"output": out} if out else {})})
     else:
         print_line(f"wrote {out}" if out else text.rstrip())
-
-
-def _writers(derived: RobotEquations, form: Any) -> dict[str, Callable[[], str]]:
-    def html() -> str:
-        from servotwin.report.equations_page import equations_html
-
-        return equations_html(derived, form)
-
-    return {
-        ".html": html,
-        ".txt": lambda: derived.text(form),
-        ".md": lambda: derived.markdown(form),
-        ".tex": lambda: derived.latex(form),
-        ".m": lambda: derived.mathematica(form),
-        ".wl": lambda: derived.mathematica(form),
-        ".py": derived.python,
-    }
 
 
 def _summary(derived: RobotEquations) -> dict[str, Any]:

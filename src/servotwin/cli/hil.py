@@ -135,15 +135,10 @@ def _words(title: str, run: LinkRun) -> str:
 
 
 def _write(result: SubstitutionResult, folder: str, report: bool, overwrite: bool) -> SubstitutionFiles:
-    from servotwin.report.link_figures import link_histograms, link_numbers, link_rows
-    from servotwin.report.substitution_page import write_substitution
+    from servotwin.report.shown_files import of_substitution
 
-    assert result.link is not None
     with finishing():
-        return write_substitution(
-            result, folder, report=report, overwrite=overwrite, link=link_rows(result.link),
-            link_numbers=link_numbers(result.link), histograms=link_histograms(result.link),
-        )  # fmt: skip
+        return of_substitution(result, folder, report=report, overwrite=overwrite)
 
 
 def _print(result: SubstitutionResult, files: SubstitutionFiles, *, json: bool) -> None:

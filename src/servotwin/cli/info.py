@@ -8,7 +8,6 @@ from itertools import groupby
 from typing import Any
 
 from servotwin.cli.arguments import read_overrides
-from servotwin.cli.info_data import robot_data
 from servotwin.cli.info_hydraulic import hydraulic_lines, supply_words
 from servotwin.cli.output import (
     number,
@@ -31,11 +30,9 @@ def info(name: str, overrides: Sequence[str] | None, *, json: bool) -> None:
     """Print what is known about a robot, and what is assumed."""
     changes = read_overrides(overrides)
     with working(f"reading {one_line(name)}"):
-        from servotwin.description.load import read_description
-        from servotwin.mechanism.build import build_mechanism
+        from servotwin.workbench.robot_info import info as run
 
-        description = read_description(name, changes)
-        data = robot_data(description, build_mechanism(description))
+        data = run(name, changes).data()
     if json:
         print_json(data)
         return

@@ -38,7 +38,8 @@ def iso9283(
     off: str | None,
     trial: int,
     seed: int,
-    budget: int,
+    budget: bool,
+    orders: int,
     budget_cycles: int,
     monte_carlo: int,
     pwm: str | None,
@@ -58,13 +59,12 @@ def iso9283(
     box = None if cube is None else read_quantities("--cube", cube, ("x", "y", "z", "edge"), ("m",) * 4)
     pause = read_quantity("--rest", rest, "s", example="0.5 s")
     near = read_quantity("--band", band, "m", example="0.1 mm")
-    for option, value, least in (
-        ("--trial", trial, 0),
-        ("--seed", seed, 0),
-        ("--monte-carlo", monte_carlo, 0),
-    ):
-        if not least <= value <= 10**9:
-            raise InputError(f"{value}; expected {least} to 1000000000", field=option)
+    for option, value in (("--trial", trial), ("--seed", seed), ("--monte-carlo", monte_carlo)):
+        if not 0 <= value <= 10**9:
+            raise InputError(f"{value}; expected 0 to 1000000000", field=option)
+    from servotwin.design.accuracy.contributions import check_orders
+
+    check_orders("--orders", orders)
     with ExitStack() as claimed:
         if out is not None:  # a folder that is refused comes before the work is done
             from servotwin.simulation.results.folder import ACCURACY_FILES, claimed_folder
@@ -77,9 +77,9 @@ def iso9283(
             found = compute(
                 name, payload=mass, speeds=speeds, cycles=cycles, tests=_words(tests),
                 cube=None if box is None else box.tolist(), poses=poses, random=random, off=_words(off or ""),
-                trial=trial, seed=seed, budget=budget, budget_cycles=budget_cycles, monte_carlo=monte_carlo,
-                pwm=pwm or "switched", settings=Settings(rest=pause, band=near), overrides=changes,
-                workers=workers, cluster=cluster,
+                trial=trial, seed=seed, budget=orders if budget else 0,
+                budget_cycles=budget_cycles, monte_carlo=monte_carlo, pwm=pwm or "switched",
+                settings=Settings(rest=pause, band=near), overrides=changes, workers=workers, cluster=cluster,
                 tls=None if not any(tls) else (tls[0] or "", tls[1] or "", tls[2] or ""),
                 progress=lambda words, part: advance(part),
             )  # fmt: skip
@@ -195,17 +195,32 @@ def _print_others(found: DrawnAccuracy) -> None:
 
 
 def _print_budget(budget: ErrorBudget) -> None:
-    print_heading("Error budget: variances that add up")
     total, square = float(np.trace(budget.covariance)), float(np.trace(budget.mean_square))
+    size = float(np.sqrt(square))
+    print_heading("Error budget: variances add up, and lengths along the whole mean error")
     rows = [
         (
-            row.name.replace("_", " "), f"{UM**2 * row.variance:.4g}", _share(row.variance, total),
-            f"{UM**2 * float(np.trace(row.mean_square)):.4g}", _share(float(np.trace(row.mean_square)), square),
+            row.name.replace("_", " "), f"{UM**2 * row.variance:.4g}", f"{UM**2 * row.error:.2g}",
+            _share(row.variance, total), f"{UM * row.size:.4g}", f"{UM * row.along:.4g}", _share(row.along, size),
         )
-        for row in (*budget.shares, budget.rest)
+        for row in budget.rows
     ]  # fmt: skip
-    rows.append(("all together", f"{UM**2 * total:.4g}", "100.0", f"{UM**2 * square:.4g}", "100.0"))
-    print_table(("source", "variance [um2]", "share [%]", "mean square error [um2]", "share [%]"), rows)
+    rows.append(
+        (
+            "all together", f"{UM**2 * total:.4g}", f"{UM**2 * budget.whole.error:.2g}", "100.0", f"{UM * size:.4g}",
+            f"{UM * size:.4g}", "100.0",
+        )
+    )  # fmt: skip
+    heads = (
+        "source",
+        "variance [um2]",
+        "+-",
+        "share [%]",
+        "mean error [um]",
+        "along the whole [um]",
+        "share [%]",
+    )
+    print_table(heads, rows)
 
 
 def _share(value: float, total: float) -> str:

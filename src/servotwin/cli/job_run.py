@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from servotwin.cli.arguments import read_overrides, read_positions, read_quantity
 from servotwin.cli.hung_code import code_can_be_ended
-from servotwin.cli.job import found_problems
 from servotwin.cli.live import job_line
 from servotwin.cli.output import (
     compiled_words,
@@ -27,6 +26,7 @@ from servotwin.description.display import UM
 from servotwin.description.nodes import quoted
 from servotwin.description.units import expectation
 from servotwin.errors import InputError, ServotwinError
+from servotwin.workbench.job_checks import found_problems
 
 if TYPE_CHECKING:
     from servotwin.jobs.program import Program

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
-
-import numpy as np
 
 from servotwin.cli.arguments import load, outside_limits, read_positions, read_quantities
 from servotwin.cli.output import (
@@ -20,9 +17,8 @@ from servotwin.cli.output import (
 from servotwin.description.display import DEG, MM
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
-from servotwin.mechanism.spatial import rot_rpy, transform
 from servotwin.mechanism.urdf_export import roll_pitch_yaw
-from servotwin.report.labels import joint_units, plain, unit_key
+from servotwin.report.labels import joint_units
 from servotwin.robot.robot import Robot
 
 
@@ -41,25 +37,22 @@ def fkine(
     robot = load(name, overrides)
     q = read_positions("--q", q_text, robot)
     with working("computing"):
-        poses = robot.fkine_all(q) if all_frames else {frame or robot.mechanism.tool: robot.fkine(q, frame)}
-    beyond = outside_limits(robot, q)
+        from servotwin.workbench.poses import fkine as run
+
+        found = run(robot, q, frame=frame, every=all_frames)
     if json:
-        frames = [{"name": name, **_pose_data(T)} for name, T in poses.items()]
-        result: dict[str, Any] = {
-            "robot": robot.name,
-            "joints": joint_data(robot, q),
-            "outside_limits": beyond,
-        }
-        print_json({**result, "frames": frames} if all_frames else {**result, "frame": frames[0]})
+        data = found.data()
+        frames = data.pop("frames")
+        print_json({**data, "frames": frames} if all_frames else {**data, "frame": frames[0]})
         return
     if all_frames:
-        rows = [(name, *_pose_cells(T)) for name, T in poses.items()]
+        rows = [(name, *_pose_cells(T)) for name, T in found.frames.items()]
         print_table(("frame", *_POSE_COLUMNS), rows)
     else:
-        for frame_name, T in poses.items():
+        for frame_name, T in found.frames.items():
             _print_pose(robot, frame_name, T)
-    if beyond:
-        print_note(f"note: outside the limits: {', '.join(beyond)}")
+    if found.outside_limits:
+        print_note(f"note: outside the limits: {', '.join(found.outside_limits)}")
 
 
 _POSE_COLUMNS = ("x [mm]", "y [mm]", "z [mm]", "roll [deg]", "pitch [deg]", "yaw [deg]")
@@ -70,21 +63,11 @@ def _pose_cells(T: Array) -> list[str]:
     return [fixed(MM * x, 3) for x in T[:3, 3]] + [fixed(angle, 4) for angle in angles]
 
 
-def _pose_data(T: Array) -> dict[str, Any]:
-    return {"xyz_m": plain(T[:3, 3]), "rpy_rad": plain(roll_pitch_yaw(T[:3, :3])), "pose": plain(T)}
-
-
 def _print_pose(robot: Robot, frame: str, T: Array) -> None:
     print_line(f"{robot.name}: {frame} in the base")
     print_table(_POSE_COLUMNS, [_pose_cells(T)], text_columns=0)
     print_heading("Pose matrix (lengths in m)")
     print_line("\n".join("  ".join(f"{fixed(x, 9):>13}" for x in row) for row in T))
-
-
-def joint_data(robot: Robot, q: Array) -> dict[str, float]:
-    """Joint positions by name, the unit in the key."""
-    keys = [unit_key(name, unit) for name, unit in zip(robot.joint_names, robot.joint_units, strict=True)]
-    return dict(zip(keys, plain(q), strict=True))
 
 
 def ikine(
@@ -106,21 +89,14 @@ def ikine(
     p = read_quantities("--xyz", xyz, ("x", "y", "z"), ("m",) * 3)
     angles = None if rpy is None else read_quantities("--rpy", rpy, ("roll", "pitch", "yaw"), ("rad",) * 3)
     q0 = None if near is None else read_positions("--near", near, robot)
-    T = transform(np.eye(3) if angles is None else rot_rpy((angles[0], angles[1], angles[2])), p)
-    mask = None if angles is not None else (1, 1, 1, 0, 0, 0)
     with working("solving"):
-        if every:
-            found = robot.ikine_all(T, frame=frame, mask=mask, respect_limits=not ignore_limits)
-        else:
-            q = robot.ikine(T, q0, frame=frame, mask=mask, respect_limits=not ignore_limits)
-            found = q[np.newaxis]
+        from servotwin.workbench.poses import ikine as run
+
+        found = run(robot, p, angles, frame=frame, near=q0, every=every, ignore_limits=ignore_limits)
     if json:
-        solutions = [
-            {"joints": joint_data(robot, q), "outside_limits": outside_limits(robot, q)} for q in found
-        ]
-        print_json({"robot": robot.name, "pose": plain(T), "solutions": solutions})
+        print_json(found.data())
         return
-    _print_solutions(robot, found)
+    _print_solutions(robot, found.q)
 
 
 def _print_solutions(robot: Robot, found: Array) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -37,7 +36,14 @@ def rig(
     """Serve the twin of a rig, or write the firmware of one; the exit code."""
     if firmware is not None:
         return write_firmware(firmware, overwrite=overwrite, json=json)
-    server = _server(name, transport, fault, seed, key, peer, allow_network, cpu, overrides)
+    injected, number, changes = read_fault(fault), read_seed(seed), read_overrides(overrides)
+    with working_or_compiling(f"preparing {name}"):
+        from servotwin.workbench.rig import rig_server
+
+        server = rig_server(
+            name, transport, fault=injected, seed=number, key=key, peer=peer, allow_network=allow_network, cpu=cpu,
+            overrides=changes,
+        )  # fmt: skip
     found: list[RigSession] = []
     server.ready = lambda: print_note(f"rig {name} at {transport}: waiting for a simulator, Ctrl-C ends")
     try:
@@ -49,39 +55,6 @@ def rig(
     return DONE
 
 
-def _server(
-    name: str,
-    transport: str,
-    fault: str | None,
-    seed: str | None,
-    key: str | None,
-    peer: str | None,
-    network: bool,
-    cpu: int | None,
-    overrides: Sequence[str] | None,
-) -> RigServer:
-    from servotwin.hil.link.addresses import read_address, read_key
-    from servotwin.hil.link.endpoint import Transport
-
-    address = read_address(transport)
-    if address.transport == Transport.IN_PROCESS:
-        raise InputError(
-            "'in-process' is no place for a rig of its own; expected udp, serial or shm", field="--transport"
-        )
-    injected, number = read_fault(fault), read_seed(seed)
-    _check_peer(peer, address.loopback)
-    with working_or_compiling(f"preparing {name}"):
-        from servotwin.hil.link.rig_server import RigServer
-        from servotwin.hil.rig_file import read_rig
-        from servotwin.hil.rig_model import rig_piece
-
-        rig_data = read_rig(name, read_overrides(overrides))
-        return RigServer(
-            address, lambda: rig_data.records(number), rig_piece.address,
-            key=None if key is None else read_key(key), peer=peer, network=network, fault=injected, cpu=cpu,
-        )  # fmt: skip
-
-
 def read_seed(text: str | None) -> int:
     """The option --seed."""
     if text is None:
@@ -89,18 +62,6 @@ def read_seed(text: str | None) -> int:
     if not text.isdigit() or len(text) > 9:
         raise InputError(f"{quoted(text)} is not accepted; expected a whole number from 0", field="--seed")
     return int(text)
-
-
-def _check_peer(peer: str | None, loopback: bool) -> None:
-    if peer is None and loopback:
-        return
-    try:
-        ipaddress.ip_address(peer or "")
-    except ValueError:
-        given = "is missing" if peer is None else f"{quoted(peer)} is not an address in numbers"
-        raise InputError(
-            f"{given}; expected the address of the simulator, such as 192.168.7.2", field="--peer"
-        ) from None
 
 
 def read_fault(text: str | None) -> Fault:
@@ -153,9 +114,9 @@ def _print(server: RigServer, found: list[RigSession], *, json: bool) -> None:
 def write_firmware(path: str, *, overwrite: bool, json: bool) -> int:
     """Write the reference firmware."""
     from servotwin.description.file_write import export_text
-    from servotwin.hil.link.firmware import firmware_text
+    from servotwin.workbench.rig import rig_firmware
 
-    export_text(path, firmware_text(), overwrite=overwrite)
+    export_text(path, rig_firmware(), overwrite=overwrite)
     if json:
         print_json({"firmware": path})
     else:

@@ -58,18 +58,15 @@ SCENARIO_FIELDS = frozenset(
 
 def list_scenarios(*, json: bool) -> None:
     """Print the scenarios that ship with the package."""
-    from servotwin.hil.scenario import read_substitution, substitution_names
-    from servotwin.simulation.scenario.scenario import read_scenario, scenario_names
-
     with working("reading the scenarios"):
-        ordinary = [(name, read_scenario(name)) for name in scenario_names()]
-        found = [(name, s.robot, s.title) for name, s in ordinary]
-        substitutions = [(name, read_substitution(name)) for name in substitution_names()]
-        found += [(name, s.robot, s.file.title) for name, s in substitutions]
+        from servotwin.workbench.listing import list_scenarios as run
+
+        found = run()
     if json:
-        print_json([{"name": name, "robot": robot, "title": title} for name, robot, title in found])
+        print_json(list(found))
         return
-    print_table(("name", "robot", "title"), found, text_columns=3)
+    rows = [(entry["name"], entry["robot"], entry["title"]) for entry in found]
+    print_table(("name", "robot", "title"), rows, text_columns=3)
 
 
 def simulate(

@@ -106,7 +106,9 @@ def _checked(names: Iterable[str]) -> set[str]:
     for name in wanted:
         if name not in SOURCES:
             hint = did_you_mean(str(name), list(SOURCES))
-            raise InputError(f"{name!r} is no error source; expected one of {', '.join(SOURCES)}{hint}")
+            raise InputError(
+                f"{name!r} is no error source; expected one of {', '.join(SOURCES)}{hint}", field="off"
+            )
     return set(wanted)
 
 

@@ -33,9 +33,13 @@ def outside(allowed: bool = True) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Reach:
-    """``folder`` is the one of the first file, links resolved; None stands for everywhere."""
+    """``folder`` is the one of the first file, links resolved; None stands for everywhere.
+
+    ``sealed``: no package around the folder widens it.
+    """
 
     folder: str | None
+    sealed: bool = False
 
     @classmethod
     def of(cls, first: str | os.PathLike[str]) -> Reach:
@@ -49,7 +53,7 @@ class Reach:
     @classmethod
     def of_package(cls, first: str | os.PathLike[str], reach: Reach) -> Reach:
         """``reach``, widened to the ROS package that the first file lies in: the folder with package.xml."""
-        if reach.folder is None:
+        if reach.folder is None or reach.sealed:
             return reach
         folder = Path(reach.folder)
         for place in (folder, *folder.parents):

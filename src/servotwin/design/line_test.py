@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from servotwin.control.servo.axis_data import controller_of
+from servotwin.description.display import MM
 from servotwin.description.load import read_description
 from servotwin.description.motors import required_counts, required_drives
 from servotwin.description.schema import RobotDescription
@@ -31,6 +32,7 @@ from servotwin.motion.limits import limits_of
 from servotwin.motion.planner import plan
 from servotwin.motion.requests import MoveL, Speed
 from servotwin.motion.trajectory import Trajectory
+from servotwin.presentation import Plots, Reports, ShowsItself, Tabulates
 from servotwin.robot.robot import Robot
 from servotwin.simulation.play_motion import PlayedMotion
 from servotwin.simulation.preflight.budget import Budget
@@ -92,7 +94,7 @@ class LineRun:
 
 
 @dataclass(frozen=True, eq=False)
-class LineTest:
+class LineTest(Plots, Tabulates, Reports, ShowsItself):
     """The line test of a robot: the line, and its runs with several laws."""
 
     robot: Robot
@@ -232,8 +234,13 @@ def planned_line(
         move = MoveL(poses[1], Speed("m/s", speed), acceleration=acceleration, profile="trapezoid")
         return plan(robot, start, [move], limits)
     except ServotwinError as error:
-        text = getattr(error, "message", str(error))
-        raise InputError(f"{robot.name} cannot follow the line: {text}", field="begin") from None
+        text = getattr(error, "message", str(error)).removeprefix(f"{robot.name}: ")
+        places = " to ".join(f"({', '.join(f'{MM * x:g}' for x in point)})" for point in (begin, end))
+        raise InputError(
+            f"{robot.name} cannot follow the line from {places} mm: {text}; expected another line (begin and end, "
+            "--from and --to)",
+            field="begin",
+        ) from None
 
 
 def _run(
@@ -268,7 +275,8 @@ def _line_run(
     N = np.asarray(model.mechanism.rotors.N, dtype=np.float64)
     q_ref, qd_ref, _ = trajectory.sample(t)
     measured = np.stack([np.asarray(signals[f"motor_{drive.name}_count"]) for drive in drives], axis=1)
-    q = np.stack([np.asarray(signals[f"joint_{name}_position_rad"]) for name in model.joint_names], axis=1)
+    joints = zip(model.joint_names, model.joint_units, strict=True)
+    q = np.stack([np.asarray(signals[f"joint_{name}_position_{unit}"]) for name, unit in joints], axis=1)
     gains = np.array([control.bandwidth("position_bandwidth", drive.name) for drive in drives])
     share = 1.0 - control.feedforward.velocity if control.law == "cascade" else 0.0
     return LineRun(

@@ -18,6 +18,7 @@ from servotwin.linear.response import Complex, Transfer, frequency_response, tra
 from servotwin.linear.sampling import sampled
 from servotwin.linear.system import LinearSystem
 from servotwin.mechanism.model import Array
+from servotwin.presentation import Plots, Reports, ShowsItself, Tabulates
 from servotwin.robot.complete_model import Motors, Power, state_space
 from servotwin.robot.robot import Robot
 from servotwin.robot.state_space import Affine, Directions, OperatingPoint, Outputs, StateSpace
@@ -28,7 +29,7 @@ LOW_DAMPING = 0.1
 
 
 @dataclass(frozen=True)
-class ModelStudy:
+class ModelStudy(Plots, Tabulates, Reports, ShowsItself):
     """The model, the point, and the linear system there."""
 
     model: StateSpace

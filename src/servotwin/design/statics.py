@@ -31,6 +31,7 @@ from servotwin.description.schema import RobotDescription
 from servotwin.errors import InputError, ShapeError
 from servotwin.mechanism.build import build_mechanism
 from servotwin.mechanism.model import Array
+from servotwin.presentation import Plots, Reports, ShowsItself, Tabulates
 from servotwin.robot.robot import Robot
 
 SINGULAR = (
@@ -49,7 +50,7 @@ class Ellipsoid:
 
 
 @dataclass(frozen=True)
-class Statics:
+class Statics(Plots, Tabulates, Reports, ShowsItself):
     """What a pose is like: Jacobians (6, n), torques (n,), and what follows from them (SI)."""
 
     robot: Robot

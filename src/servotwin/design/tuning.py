@@ -32,6 +32,7 @@ from servotwin.drives.own import is_own
 from servotwin.errors import InputError, UnsupportedError
 from servotwin.mechanism.build import build_mechanism
 from servotwin.mechanism.model import Array
+from servotwin.presentation import Plots, Reports, ShowsItself, Tabulates
 from servotwin.robot.regular import REGULAR
 from servotwin.robot.robot import Robot
 from servotwin.robot.shafts import motor_inertia
@@ -103,7 +104,7 @@ class AxisTuning:
 
 
 @dataclass(frozen=True)
-class Tuning:
+class Tuning(Plots, Tabulates, Reports, ShowsItself):
     """Gains of a robot, what they were computed for, and what is wrong with them."""
 
     robot: Robot

@@ -23,6 +23,7 @@ STEP = 1e-6  # of a speed, over which the slope of a table is taken
 FALLEN = (
     45.0  # square of the speed in Stribeck speeds from which nothing is left of the excess: e^-45 = 3e-20
 )
+GONE = math.sqrt(FALLEN)  # the same speed, in Stribeck speeds
 
 
 @helper

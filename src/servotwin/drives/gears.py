@@ -55,7 +55,7 @@ import math
 from typing import Any
 
 from servotwin.compiled.jit import helper
-from servotwin.drives.harmonics import wave, wave_slope
+from servotwin.drives.harmonics import wave_and_slope
 from servotwin.drives.records import NO_CONTACT
 
 LOSS_SPEED = 0.5  # rad/s at the motor within which the direction of the loss turns over
@@ -87,8 +87,9 @@ def gear_error(motor: Any, theta: float) -> tuple[float, float]:
     """Transmission error of an elastic gear at the angle of its motor [rad], and 1 + its change per angle."""
     if motor.gear_waves == 0:
         return 0.0, 1.0
-    error = wave(motor.gear_order, motor.gear_amplitude, motor.gear_phase, motor.gear_waves, theta)
-    slope = wave_slope(motor.gear_order, motor.gear_amplitude, motor.gear_phase, motor.gear_waves, theta)
+    error, slope = wave_and_slope(
+        motor.gear_order, motor.gear_amplitude, motor.gear_phase, motor.gear_start, motor.gear_waves, theta
+    )
     return error, 1.0 + slope  # eq:transmission-error
 
 

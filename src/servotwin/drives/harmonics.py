@@ -9,14 +9,15 @@ turn of its generator.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from servotwin.compiled.waves import wave, wave_slope
+from servotwin.compiled.waves import wave, wave_and_slope, wave_slope
 
-__all__ = ["angle_of_reading", "fill_waves", "slope_at", "wave", "wave_at", "wave_slope"]
+__all__ = ["angle_of_reading", "fill_waves", "slope_at", "wave", "wave_and_slope", "wave_at", "wave_slope"]
 
 ROUNDS = 60  # of a fixed point that each round brings nearer by the slope of the error
 CLOSE = 1e-15  # rad
@@ -28,7 +29,7 @@ def fill_waves(record: Any, name: str, harmonics: Iterable[tuple[float, float, f
     record[f"{name}_waves"] = len(found)
     for i, (order, amplitude, phase) in enumerate(found):
         record[f"{name}_order"][i], record[f"{name}_amplitude"][i] = order, amplitude
-        record[f"{name}_phase"][i] = phase
+        record[f"{name}_phase"][i], record[f"{name}_start"][i] = phase, math.sin(phase)
 
 
 def wave_at(record: Any, name: str, angle: float) -> float:

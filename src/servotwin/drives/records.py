@@ -71,9 +71,10 @@ _FRICTION = [
 
 
 def _waves(*names: str) -> list[Any]:
-    """Harmonics of an angle (eq:harmonics), for each name their number, orders, amplitudes [rad] and phases [rad]."""
+    """Harmonics of an angle (eq:harmonics), for each name their number, orders, amplitudes [rad], phases [rad] and the
+    sines of these."""
     found: list[Any] = [(f"{name}_waves", _WHOLE) for name in names]
-    parts = ("order", "amplitude", "phase")
+    parts = ("order", "amplitude", "phase", "start")
     return found + [(f"{name}_{part}", _REAL, (MOST_WAVES,)) for name in names for part in parts]
 
 

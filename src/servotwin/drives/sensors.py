@@ -15,7 +15,7 @@ from typing import Any
 
 from servotwin.compiled.jit import helper
 from servotwin.compiled.numeric import normal, quantise
-from servotwin.drives.harmonics import wave, wave_slope
+from servotwin.drives.harmonics import wave, wave_and_slope, wave_slope
 
 SQRT3 = math.sqrt(3.0)
 CLOSE = 1e-15  # of an angle: beyond it a step of Newton's method changes nothing
@@ -28,8 +28,9 @@ def sensed_angle(sensor: Any, theta: float) -> float:
     shaft = shaft_angle(sensor, theta)
     if sensor.encoder_waves > 0:
         shaft += wave(
-            sensor.encoder_order, sensor.encoder_amplitude, sensor.encoder_phase, sensor.encoder_waves, shaft
-        )
+            sensor.encoder_order, sensor.encoder_amplitude, sensor.encoder_phase, sensor.encoder_start,
+            sensor.encoder_waves, shaft,
+        )  # fmt: skip
     if sensor.angle_noise > 0.0:
         shaft += sensor.jitter
     return shaft  # eq:sensed-angle
@@ -42,10 +43,9 @@ def shaft_angle(sensor: Any, theta: float) -> float:
         return theta
     shaft = theta
     for _ in range(ROUNDS):
-        error = wave(sensor.gear_order, sensor.gear_amplitude, sensor.gear_phase, sensor.gear_waves, shaft)
-        slope = wave_slope(
-            sensor.gear_order, sensor.gear_amplitude, sensor.gear_phase, sensor.gear_waves, shaft
-        )
+        error, slope = wave_and_slope(
+            sensor.gear_order, sensor.gear_amplitude, sensor.gear_phase, sensor.gear_start, sensor.gear_waves, shaft
+        )  # fmt: skip
         step = (theta - shaft - error) / (1.0 + slope)
         shaft += step
         if abs(step) <= CLOSE * (1.0 + abs(theta)):

@@ -23,7 +23,8 @@ def hexadecimal(value: int, digits: int = 4) -> str:
     return f"#x{value:0{digits}X}"
 
 
-def _add(parent: Xml.Element, name: str, text: object = None, **attributes: object) -> Xml.Element:
+def add_element(parent: Xml.Element, name: str, text: object = None, **attributes: object) -> Xml.Element:
+    """A child with a text and attributes."""
     child = Xml.SubElement(parent, name, {key: str(value) for key, value in attributes.items()})
     if text is not None:
         child.text = str(text)
@@ -34,39 +35,39 @@ def build_esi(objects: Dictionary) -> str:
     """The ESI file of a slave with these objects."""
     identity = objects.identity
     root = Xml.Element("EtherCATInfo", {"Version": "1.6"})
-    vendor = _add(root, "Vendor")
-    _add(vendor, "Id", hexadecimal(identity.vendor, 8))
-    _add(vendor, "Name", FICTITIOUS_NAME)
-    descriptions = _add(root, "Descriptions")
-    group = _add(_add(descriptions, "Groups"), "Group")
-    _add(group, "Type", GROUP)
-    _add(group, "Name", "Simulated drives")
-    device = _add(_add(descriptions, "Devices"), "Device", Physics="YY")
-    _add(
+    vendor = add_element(root, "Vendor")
+    add_element(vendor, "Id", hexadecimal(identity.vendor, 8))
+    add_element(vendor, "Name", FICTITIOUS_NAME)
+    descriptions = add_element(root, "Descriptions")
+    group = add_element(add_element(descriptions, "Groups"), "Group")
+    add_element(group, "Type", GROUP)
+    add_element(group, "Name", "Simulated drives")
+    device = add_element(add_element(descriptions, "Devices"), "Device", Physics="YY")
+    add_element(
         device,
         "Type",
         identity.name,
         ProductCode=hexadecimal(identity.product, 8),
         RevisionNo=hexadecimal(identity.revision, 8),
     )
-    _add(device, "Name", identity.name)
-    _add(device, "GroupType", GROUP)
-    profile = _add(device, "Profile")
-    _add(profile, "ProfileNo", 402)
-    _dictionary(_add(profile, "Dictionary"), objects)
+    add_element(device, "Name", identity.name)
+    add_element(device, "GroupType", GROUP)
+    profile = add_element(device, "Profile")
+    add_element(profile, "ProfileNo", 402)
+    _dictionary(add_element(profile, "Dictionary"), objects)
     for use in ("Outputs", "Inputs", "MBoxState"):
-        _add(device, "Fmmu", use)
+        add_element(device, "Fmmu", use)
     _sync_managers(device, objects)
     for tag, assign, manager in (("RxPdo", RX_ASSIGN, 2), ("TxPdo", TX_ASSIGN, 3)):
         for pdo in assigned_pdos(objects, assign):
             _pdo(device, objects, tag, pdo, manager)
-    mailbox = _add(device, "Mailbox", DataLinkLayer="true")
-    _add(mailbox, "CoE", SdoInfo="true", PdoAssign="true", PdoConfig="true", CompleteAccess="true")
-    _clock(_add(device, "Dc"))
-    eeprom = _add(device, "Eeprom")
+    mailbox = add_element(device, "Mailbox", DataLinkLayer="true")
+    add_element(mailbox, "CoE", SdoInfo="true", PdoAssign="true", PdoConfig="true", CompleteAccess="true")
+    _clock(add_element(device, "Dc"))
+    eeprom = add_element(device, "Eeprom")
     image = sii.build_sii(objects)
-    _add(eeprom, "ByteSize", len(image))
-    _add(eeprom, "ConfigData", image[:14].hex().upper())
+    add_element(eeprom, "ByteSize", len(image))
+    add_element(eeprom, "ConfigData", image[:14].hex().upper())
     Xml.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + Xml.tostring(root, encoding="unicode") + "\n"
 
@@ -80,7 +81,7 @@ def _sync_managers(device: Xml.Element, objects: Dictionary) -> None:
         ("Outputs", sii.OUTPUTS, outputs, sii.OUTPUTS_CONTROL),
         ("Inputs", sii.INPUTS, inputs, sii.INPUTS_CONTROL),
     ):
-        _add(
+        add_element(
             device,
             "Sm",
             name,
@@ -92,20 +93,20 @@ def _sync_managers(device: Xml.Element, objects: Dictionary) -> None:
 
 
 def _pdo(device: Xml.Element, objects: Dictionary, tag: str, pdo: int, manager: int) -> None:
-    found = _add(device, tag, Sm=manager)
-    _add(found, "Index", hexadecimal(pdo))
-    _add(found, "Name", objects.lines[pdo].name)
+    found = add_element(device, tag, Sm=manager)
+    add_element(found, "Index", hexadecimal(pdo))
+    add_element(found, "Name", objects.lines[pdo].name)
     for mapped in pdo_entries(objects, pdo):
-        entry = _add(found, "Entry")
-        _add(entry, "Index", hexadecimal(mapped.index))
+        entry = add_element(found, "Entry")
+        add_element(entry, "Index", hexadecimal(mapped.index))
         if mapped.index:
             described = objects.find(mapped.index, mapped.subindex)[1]
-            _add(entry, "SubIndex", mapped.subindex)
-            _add(entry, "BitLen", mapped.bits)
-            _add(entry, "Name", described.name)
-            _add(entry, "DataType", described.type.esi_name)
+            add_element(entry, "SubIndex", mapped.subindex)
+            add_element(entry, "BitLen", mapped.bits)
+            add_element(entry, "Name", described.name)
+            add_element(entry, "DataType", described.type.esi_name)
         else:
-            _add(entry, "BitLen", mapped.bits)
+            add_element(entry, "BitLen", mapped.bits)
 
 
 def _clock(clock: Xml.Element) -> None:
@@ -113,12 +114,12 @@ def _clock(clock: Xml.Element) -> None:
         ("DC", "SYNC0 of the distributed clocks", 0x0300),
         ("SM", "Arrival of the outputs", 0x0000),
     ):
-        mode = _add(clock, "OpMode")
-        _add(mode, "Name", name)
-        _add(mode, "Desc", text)
-        _add(mode, "AssignActivate", hexadecimal(activate))
+        mode = add_element(clock, "OpMode")
+        add_element(mode, "Name", name)
+        add_element(mode, "Desc", text)
+        add_element(mode, "AssignActivate", hexadecimal(activate))
         if activate:
-            _add(mode, "CycleTimeSync0", 0, Factor=1)
+            add_element(mode, "CycleTimeSync0", 0, Factor=1)
 
 
 # --- the dictionary ---------------------------------------------------------------------------------
@@ -129,20 +130,20 @@ def _type_name(entry: Entry) -> str:
 
 
 def _flags(parent: Xml.Element, entry: Entry) -> None:
-    flags = _add(parent, "Flags")
+    flags = add_element(parent, "Flags")
     access: dict[str, Any] = {"WriteRestrictions": "PreOP"} if entry.access is Access.RW_PREOP else {}
-    _add(flags, "Access", "ro" if entry.access is Access.RO else "rw", **access)
+    add_element(flags, "Access", "ro" if entry.access is Access.RO else "rw", **access)
     if entry.pdo is not Pdo.NO:
-        _add(flags, "PdoMapping", {Pdo.RX: "R", Pdo.TX: "T", Pdo.BOTH: "RT"}[entry.pdo])
+        add_element(flags, "PdoMapping", {Pdo.RX: "R", Pdo.TX: "T", Pdo.BOTH: "RT"}[entry.pdo])
 
 
 def _dictionary(parent: Xml.Element, objects: Dictionary) -> None:
-    types, lines = _add(parent, "DataTypes"), _add(parent, "Objects")
+    types, lines = add_element(parent, "DataTypes"), add_element(parent, "Objects")
     basic = dict.fromkeys((_type_name(entry), entry.bits) for _, entry in objects.entries())
     for name, bits in sorted(basic):
-        kind = _add(types, "DataType")
-        _add(kind, "Name", name)
-        _add(kind, "BitSize", bits)
+        kind = add_element(types, "DataType")
+        add_element(kind, "Name", name)
+        add_element(kind, "BitSize", bits)
     for line in objects.lines.values():
         if line.code is not ObjectCode.VAR:
             _group_type(types, line)
@@ -151,17 +152,17 @@ def _dictionary(parent: Xml.Element, objects: Dictionary) -> None:
 
 def _group_type(types: Xml.Element, line: ObjectLine) -> None:
     """The type of an array or record: its entries, the first of them in 16 bits as complete access has it."""
-    kind = _add(types, "DataType")
-    _add(kind, "Name", f"DT{line.index:04X}")
-    _add(kind, "BitSize", _group_bits(line))
+    kind = add_element(types, "DataType")
+    add_element(kind, "Name", f"DT{line.index:04X}")
+    add_element(kind, "BitSize", _group_bits(line))
     at = 0
     for entry in line.entries:
-        part = _add(kind, "SubItem")
-        _add(part, "SubIdx", entry.subindex)
-        _add(part, "Name", entry.name)
-        _add(part, "Type", _type_name(entry))
-        _add(part, "BitSize", entry.bits)
-        _add(part, "BitOffs", at)
+        part = add_element(kind, "SubItem")
+        add_element(part, "SubIdx", entry.subindex)
+        add_element(part, "Name", entry.name)
+        add_element(part, "Type", _type_name(entry))
+        add_element(part, "BitSize", entry.bits)
+        add_element(part, "BitOffs", at)
         _flags(part, entry)
         at += entry.bits if entry.subindex else 16
 
@@ -171,27 +172,29 @@ def _group_bits(line: ObjectLine) -> int:
 
 
 def _default(parent: Xml.Element, entry: Entry) -> None:
-    _add(_add(parent, "Info"), "DefaultData", entry.packed().hex().upper())
+    add_element(add_element(parent, "Info"), "DefaultData", entry.packed().hex().upper())
 
 
 def _object(lines: Xml.Element, line: ObjectLine) -> None:
-    found = _add(lines, "Object")
-    _add(found, "Index", hexadecimal(line.index))
-    _add(found, "Name", line.name)
+    found = add_element(lines, "Object")
+    add_element(found, "Index", hexadecimal(line.index))
+    add_element(found, "Name", line.name)
     first = line.entries[0]
     if line.code is ObjectCode.VAR:
-        _add(found, "Type", _type_name(first))
-        _add(found, "BitSize", first.bits)
+        add_element(found, "Type", _type_name(first))
+        add_element(found, "BitSize", first.bits)
         _default(found, first)
         _flags(found, first)
         return
-    _add(found, "Type", f"DT{line.index:04X}")
-    _add(found, "BitSize", _group_bits(line))
-    info = _add(found, "Info")
+    add_element(found, "Type", f"DT{line.index:04X}")
+    add_element(found, "BitSize", _group_bits(line))
+    info = add_element(found, "Info")
     for entry in line.entries:
-        part = _add(info, "SubItem")
-        _add(part, "Name", entry.name)
+        part = add_element(info, "SubItem")
+        add_element(part, "Name", entry.name)
         _default(part, entry)
-    _add(
-        _add(found, "Flags"), "Access", "rw" if any(e.access is not Access.RO for e in line.entries) else "ro"
+    add_element(
+        add_element(found, "Flags"),
+        "Access",
+        "rw" if any(e.access is not Access.RO for e in line.entries) else "ro",
     )

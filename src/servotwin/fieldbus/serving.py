@@ -26,6 +26,9 @@ class Served:
     refused: int
     unsent: int
     cycles: int
+    left_out: int = 0  # ns that passed while this process did not run, and that no frame asked for
+    pcap_failure: str = ""  # why the recording of frames ends early
+    failure: str = ""  # what ended the simulation behind the slaves
 
 
 def serve(
@@ -37,20 +40,20 @@ def serve(
     look: Callable[[Segment], None] | None = None,
     seconds: float = float("inf"),
 ) -> Served:
-    """Serve frames until an exception such as KeyboardInterrupt, or for so many seconds.
+    """Serve frames until a KeyboardInterrupt, for so many seconds, or until the simulation behind them fails.
 
-    On an interface that goes down the drives live on by themselves: a cable that is pulled comes back. ``pcap``: a
-    recording; ``ready`` is called when frames are answered, ``look`` ten times a second.
+    On an interface that goes down the drives live on by themselves, in lock-step they wait: a cable that is pulled
+    comes back. ``pcap``: a recording; ``ready`` is called when frames are answered, ``look`` ten times a second.
     """
     with ExitStack() as stack:
-        raw = stack.enter_context(open_raw(interface))
+        failure = ""
+        raw, writer = stack.enter_context(open_raw(interface)), None
         left = drop_rights()
         if left:
             raise SimulationError(f"the process could not give its rights away: {', '.join(left)}")
         if pcap is not None:
-            file = stack.enter_context(open_recording(pcap))
-            PcapWriter(file)
-            segment.start_recording(file.write)
+            writer = PcapWriter(stack.enter_context(open_recording(pcap)))
+            segment.start_recording(writer.write_packets)
         if ready is not None:
             ready()
         until = time.monotonic() + seconds
@@ -58,12 +61,22 @@ def serve(
             while time.monotonic() < until:
                 ended = segment.serve(raw.fileno(), min(LOOK, max(until - time.monotonic(), 0.0)))
                 if ended is Ended.INTERFACE:
-                    segment.idle(time.monotonic_ns())
+                    segment.live_on()
                     time.sleep(NAP)
                 if look is not None:
                     look(segment)
+            segment.attend()
         except KeyboardInterrupt:
-            pass
-        segment.attend()
+            segment.attend()
+        except SimulationError as error:
+            failure = str(error)
         record = segment.record[0]
-        return Served(*(int(record[name]) for name in ("frames", "refused", "unsent", "cycles")))
+        return Served(
+            frames=int(record["frames"]),
+            refused=int(record["refused"]),
+            unsent=int(record["unsent"]),
+            cycles=int(record["cycles"]),
+            left_out=int(record["left_out"]),
+            pcap_failure="" if writer is None else writer.failure,
+            failure=failure,
+        )

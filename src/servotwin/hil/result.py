@@ -10,6 +10,7 @@ import numpy as np
 from servotwin.hil.records import CycleStatus
 from servotwin.hil.scenario import SubstitutionScenario
 from servotwin.mechanism.model import Array
+from servotwin.presentation import Plots, Reports, ShowsItself, Tabulates
 
 if TYPE_CHECKING:
     from servotwin.hil.link.link_report import LinkReport
@@ -124,7 +125,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class SubstitutionResult:
+class SubstitutionResult(Plots, Tabulates, Reports, ShowsItself):
     """A run and, if joints were substituted, the same arm with all of them simulated."""
 
     run: SubstitutionRun

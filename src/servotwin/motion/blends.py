@@ -6,20 +6,33 @@ quintic whose ends have the rates of the legs. Theory: docs/theory/paths.md.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from servotwin.mechanism.model import Array
+from servotwin.motion.blend_peaks import (
+    AWAY,
+    JOINT_ACCELERATION,
+    JOINT_JERK,
+    JOINT_SPEED,
+    TOOL_ACCELERATION,
+    TOOL_JERK,
+    TOOL_SPEED,
+    blend_peaks,
+)
 from servotwin.motion.curve_sampling import to_vector_rates
 from servotwin.motion.curves import Blend, Curve, pose_and_rates, quintic_through
 from servotwin.motion.demands import INSIDE, outside
 from servotwin.motion.errors import PathError
 from servotwin.motion.extremes import Cells
-from servotwin.motion.follow import ACCURACY, follow
+from servotwin.motion.follow import ACCURACY, follow, kernel_entries
 from servotwin.motion.joint_path import JointPath
 from servotwin.motion.legs import Leg
 from servotwin.motion.limits import MotionLimits
+from servotwin.motion.peaks import NODES
 from servotwin.motion.rotations import turn_between
 from servotwin.motion.tool_point import point_motion, point_places
 
@@ -28,6 +41,8 @@ SPEED = 2.0  # the quintic lasts as long as d1 + d2 at constant speed: a straigh
 SHRINKS = 14
 FINE = 0.02  # of the largest scale that fits: how exactly it is searched for
 CELLS = 8  # of a blend at least, for its largest rates
+NOTHING = np.zeros((NODES, 1))  # a cell in which nothing moves
+Peaks = Sequence[Sequence[float]]  # size and doubt of each row of ``blend_peaks``
 
 
 @dataclass(frozen=True)
@@ -81,14 +96,12 @@ def _corner(
     d1, d2 = lengths
     leave, join, rates = one.length - d1, d2, (SPEED * d1, SPEED * d2)
     path, curve = _blend_path(one, two, leave, join, rates)
-    cells = _cells(path)
-    away = np.sum((point_places(one.tracker, path.at(cells.at)[0]) - place) ** 2, axis=1, keepdims=True)
-    peak = cells.largest(away)
-    used = float(np.sqrt(peak.size - peak.doubt))
+    peaks = _peaks(path, one, place, limits, tool=curve is not None or limits.tool_limited)
+    used = math.sqrt(peaks[AWAY][0] - peaks[AWAY][1])
     share = used / one.blend
     if share > 1.0 + 1e-10 or outside(path, limits)[0] > INSIDE:
         return None, share
-    speed = _largest_rate(path, curve, one, two, rates, limits)
+    speed = _largest_rate(peaks, curve, one, two, rates, limits)
     radius = one.blend if used >= _inner(one.blend) * (1.0 - 1e-9) else used
     return Corner(path, leave, join, rates, speed, curve, radius), share
 
@@ -154,32 +167,47 @@ def _scaled(ends: tuple[Array, Array, Array], rate: float) -> tuple[Array, Array
 
 
 def _largest_rate(
-    path: JointPath, curve: Curve | None, one: Leg, two: Leg, rates: tuple[float, float], limits: MotionLimits
+    peaks: Peaks, curve: Curve | None, one: Leg, two: Leg, rates: tuple[float, float], limits: MotionLimits
 ) -> float:
     r"""The largest constant rate of u that legs, joints and tool allow; for the joints
 
     .. math:: \dot u \le \min_{i,u}\left(\frac{V_i}{|q_i'|}, \sqrt{\frac{a_i}{|q_i''|}},
               \sqrt[3]{\frac{j_i}{|q_i'''|}}\right)                                         (eq:blend-pace)
     """
-    cells = _cells(path)
-    q, dq, ddq = path.at(cells.at)
-    peaks = [
-        (cells.largest(dq / limits.speed).size, 1.0),
-        (cells.largest(ddq / limits.acceleration).size, 2.0),
-    ]
-    if limits.jerk_limited:
-        peaks.append((cells.largest(cells.slopes(ddq) / limits.jerk).size, 3.0))
-    steepest, tool_jerk = limits.tool_acceleration, limits.tool_jerk
     before, after = one.zone_at(one.length - rates[0] / SPEED), two.zone_at(rates[1] / SPEED)
+    steepest = limits.tool_acceleration
     if curve is not None:
         steepest = min(before.ramp.acceleration, after.ramp.acceleration, steepest)
-    if np.isfinite([limits.tool_speed, steepest, tool_jerk]).any():
-        v, a = point_motion(one.tracker, q, dq, ddq)
-        tool = ((v, limits.tool_speed, 2.0), (a, steepest, 4.0), (cells.slopes(a), tool_jerk, 6.0))
-        for x, most, power in tool:
-            peaks.append((cells.largest(np.sum((x / most) ** 2, axis=1, keepdims=True)).size, power))
-    speeds = [peak ** (-1.0 / power) for peak, power in peaks if peak > 0.0]  # eq:blend-pace
+    shares = [
+        (peaks[JOINT_SPEED][0], 1.0),
+        (peaks[JOINT_ACCELERATION][0], 2.0),
+        (peaks[JOINT_JERK][0], 3.0),
+        (peaks[TOOL_SPEED][0] / limits.tool_speed**2, 2.0),
+        (peaks[TOOL_ACCELERATION][0] / steepest**2, 4.0),
+        (peaks[TOOL_JERK][0] / limits.tool_jerk**2, 6.0),
+    ]
+    speeds = [share ** (-1.0 / power) for share, power in shares if share > 0.0]  # eq:blend-pace
     return float(min(before.speed / rates[0], after.speed / rates[1], *speeds))
+
+
+def _peaks(path: JointPath, leg: Leg, corner: Array, limits: MotionLimits, *, tool: bool) -> Peaks:
+    """What ``blend_peaks`` finds for a path; of the tool only if it is asked for."""
+    cells, found = _cells(path), kernel_entries(leg.tracker.robot)
+    if found is not None:
+        out = np.empty((7, 2))
+        offset = np.ascontiguousarray(leg.tracker.X_tool[:3, 3])
+        table = limits.joint_table
+        blend_peaks(found[0], offset, corner, path.s, path.coefficients, cells.edges, table, tool, out)
+        return out.tolist()
+    q, dq, ddq = path.at(cells.at)
+    vectors = [point_places(leg.tracker, q) - corner]
+    if tool:
+        v, a = point_motion(leg.tracker, q, dq, ddq)
+        vectors += [v, a, cells.slopes(a)]
+    squares = [np.sum(x**2, axis=1, keepdims=True) for x in vectors] + [NOTHING] * (4 - len(vectors))
+    joints = [dq / limits.speed, ddq / limits.acceleration, cells.slopes(ddq) / limits.jerk]
+    peaks = [cells.largest(x) for x in (*squares, *joints)]
+    return [(peak.size, peak.doubt) for peak in peaks]
 
 
 def _length_inside(leg: Leg, place: Array, radius: float, *, last: bool) -> float:

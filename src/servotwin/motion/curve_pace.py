@@ -6,7 +6,7 @@ Theory: docs/theory/paths.md.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -44,7 +44,7 @@ class CurveRamps:
         """The acceleration of the ramps to this speed."""
         if self.given is not None and not self.may_lower:
             return self.given
-        left = self.share * float(bends.ramp_accelerations(np.array([speed]))[0])
+        left = self.share * bends.ramp_acceleration(speed)
         return left if self.given is None else min(self.given, left)
 
     def zone(self, bends: Bends, end: float, speed: float) -> Zone:
@@ -53,13 +53,13 @@ class CurveRamps:
         if self.given is None or not bends.jerk_limited:
             return Zone(end, speed, self._ramp(bends, speed, steepest))
         # In a bend an acceleration needs jerk as well, so that less of it may be quicker.
-        most = float(bends.ramp_accelerations(np.zeros(1))[0])
+        most = bends.ramp_acceleration(0.0)
         lower = most * FINER ** np.arange(-LOWER, 1.0)
         ramps = [self._ramp(bends, speed, a) for a in [*lower[lower < steepest].tolist(), steepest]]
         way = float(bends.s[-1] - bends.s[0])
         return min(
             (Zone(end, speed, ramp) for ramp in ramps),
-            key=lambda zone: rest_to_rest((replace(zone, end=way),), self.profile),
+            key=lambda zone: rest_to_rest((zone._replace(end=way),), self.profile),
         )
 
     def _ramp(self, bends: Bends, speed: float, a: float) -> RampLimits:
@@ -122,11 +122,11 @@ def quicker_in_zones(zones: Zones, other: Zones, profile: ProfileKind) -> bool:
 def _speed_leaving(bends: Bends, given: float, most: float) -> float:
     """The largest speed up to ``most`` at which all bends leave the acceleration ``given`` for ramps; zero if none."""
     low, high = 0.0, most
-    if float(bends.ramp_accelerations(np.array([most]))[0]) >= given:
+    if bends.ramp_acceleration(most) >= given:
         return most
     for _ in range(HALVINGS):
         middle = 0.5 * (low + high)
-        left = float(bends.ramp_accelerations(np.array([middle]))[0])
+        left = bends.ramp_acceleration(middle)
         low, high = (middle, high) if left >= given else (low, middle)
     return low
 

@@ -70,14 +70,15 @@ class Line:
         return np.array([0.0, self.length])
 
     @cached_property
-    def _numbers(self) -> tuple[Array, Array]:
+    def numbers(self) -> tuple[Array, Array]:
+        """Its first pose, direction and turn (2, 3), for compiled code."""
         return np.ascontiguousarray(self.X_from, dtype=np.float64), np.array([self.direction, self.turn])
 
     def sample(self, s: Array) -> tuple[Array, Array, Array]:
         """Pose and rates, as ``pose`` and ``rates`` give them."""
         s = np.ascontiguousarray(s, dtype=np.float64)
         X, rates = np.empty((s.size, 4, 4)), np.empty((2, s.size, 6))
-        sample_line(*self._numbers, s, X, rates[0], rates[1])
+        sample_line(*self.numbers, s, X, rates[0], rates[1])
         return X, rates[0], rates[1]
 
     def pose(self, s: Array) -> Array:
@@ -179,14 +180,15 @@ class Blend:
         return np.array([0.0, 1.0])
 
     @cached_property
-    def _numbers(self) -> tuple[Array, Array]:
+    def numbers(self) -> tuple[Array, Array]:
+        """Corner and coefficients for compiled code."""
         return tuple(np.array(x, dtype=np.float64) for x in (self.corner, self.coefficients))  # type: ignore[return-value]
 
     def sample(self, s: Array) -> tuple[Array, Array, Array]:
         """Pose and rates, as ``pose`` and ``rates`` give them."""
         s = np.ascontiguousarray(s, dtype=np.float64)
         X, rates = np.empty((s.size, 4, 4)), np.empty((2, s.size, 6))
-        sample_blend(*self._numbers, s, X, rates[0], rates[1])
+        sample_blend(*self.numbers, s, X, rates[0], rates[1])
         return X, rates[0], rates[1]
 
     def pose(self, s: Array) -> Array:

@@ -8,24 +8,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 
 from servotwin.mechanism.model import Array
 from servotwin.motion.errors import Demand, PathError, refusal
-from servotwin.motion.extremes import Cells, Peak, cells_between, cells_of_law
+from servotwin.motion.extremes import Cells, Peak, cells_between, cells_of_law, cells_with_nodes
 from servotwin.motion.joint_path import JointPath
-from servotwin.motion.law_sampling import LEAST, PARTS
+from servotwin.motion.law_sampling import LEAST, PARTS, ROOM
 from servotwin.motion.laws import breaks, numbers_of, times_at
 from servotwin.motion.legs import Leg
 from servotwin.motion.limits import MotionLimits
+from servotwin.motion.motion_peaks import motion_peaks
 from servotwin.motion.peaks import NODES, farthest_outside
 from servotwin.motion.tool_point import point_motion
 from servotwin.motion.trajectory import PathSegment
 
 State = tuple[Array, Array, Array]  # positions, velocities, accelerations (k, n)
+RatePeaks = tuple[Peak, Peak]  # of speed and acceleration
 Shares = Callable[[Array, Array, Array], Array]  # of a state
 
 HOLDS = 1.0 + 1e-9
@@ -56,30 +57,60 @@ def cells_of(segment: PathSegment) -> Cells:
 
 def demands(leg: Leg, segment: PathSegment, limits: MotionLimits) -> list[Demand]:
     """The largest share of every kind of limit, between samples as well as at them; the place is its instant [s]."""
-    cells = cells_of(segment)
-    for _ in range(HALVINGS):
-        state = segment.sample(cells.at)
-        found = _kinematic(leg, segment, limits, cells, state)
+    cells, state, peaks = _first_look(segment, limits)
+    for halving in range(HALVINGS):
+        if halving > 0:
+            cells = cells.halved()
+            state = segment.sample(cells.at)
+            peaks = _rate_peaks(cells, state, limits)
+        found = _kinematic(leg, limits, cells, state, peaks)
         if all(demand.doubt <= DOUBT or demand.share < 0.99 for demand in found):
             break
-        cells = cells.halved()
     return found + _forces(leg, segment, limits, cells, state)
+
+
+def _first_look(segment: PathSegment, limits: MotionLimits) -> tuple[Cells, State, RatePeaks]:
+    """Cells of a segment, its motion at their nodes and its peaks there."""
+    numbers = numbers_of(segment.law)
+    if numbers is None:
+        cells = cells_of(segment)
+        state = segment.sample(cells.at)
+        return cells, state, _rate_peaks(cells, state, limits)
+    path = segment.path
+    room, n = path.s.size + ROOM, path.q.shape[1]
+    edges, motion, rows = np.empty(room), np.empty((4, NODES * room, n)), np.empty((2, 5))
+    at = np.empty(NODES * room)
+    table = limits.joint_table
+    count = motion_peaks(*numbers, path.s, path.coefficients, table, EASY, edges, at, motion, rows)
+    k = NODES * count
+    cells = cells_with_nodes(edges[: count + 1], at[:k])
+    speed, acceleration = (
+        cells.peak(size, int(column), int(cell), x, doubt) for size, column, cell, x, doubt in rows.tolist()
+    )
+    return cells, (motion[0, :k], motion[1, :k], motion[2, :k]), (speed, acceleration)
+
+
+def _rate_peaks(cells: Cells, state: State, limits: MotionLimits) -> RatePeaks:
+    """The peaks of speed and acceleration, as shares of their limits."""
+    _, qd, qdd = state
+    return cells.largest(qd / limits.speed, EASY), cells.largest(qdd / limits.acceleration, EASY)
 
 
 def worst_demand(leg: Leg, segment: PathSegment, limits: MotionLimits) -> Demand:
     """The demand for which the motion must be slowed most; its place is that on the path where it does not hold."""
     worst = max(demands(leg, segment, limits), key=lambda demand: demand.factor)
-    return worst if worst.share <= HOLDS else replace(worst, place=_share(segment, worst.place))
+    return worst if worst.share <= HOLDS else worst._replace(place=_share(segment, worst.place))
 
 
 def _kinematic(
-    leg: Leg, segment: PathSegment, limits: MotionLimits, cells: Cells, state: State
+    leg: Leg, limits: MotionLimits, cells: Cells, state: State, rate_peaks: RatePeaks
 ) -> list[Demand]:
+    """The demands of joints and tool but for torques."""
     q, qd, qdd = state
     names = leg.tracker.robot.joint_names
     peaks: list[tuple[str, Peak, tuple[str | None, ...]]] = [
-        ("speed", cells.largest(qd / limits.speed, EASY), names),
-        ("acceleration", cells.largest(qdd / limits.acceleration, EASY), names),
+        ("speed", rate_peaks[0], names),
+        ("acceleration", rate_peaks[1], names),
     ]
     if limits.jerk_limited:
         peaks.append(("jerk", cells.largest(cells.slopes(qdd) / limits.jerk), names))
@@ -116,16 +147,22 @@ def _forces(leg: Leg, segment: PathSegment, limits: MotionLimits, cells: Cells, 
     found = []
     for what, shares, names in kinds:
         near, t = shares(*state), cells.at
-        if near.max() > EASY:
-            k = int(np.argmax(near.max(axis=1))) // NODES
+        i, column = divmod(int(near.argmax()), near.shape[1])
+        if near[i, column] > EASY:
+            k = i // NODES
             t = np.linspace(
                 cells.edges[max(k - 1, 0)], cells.edges[min(k + 2, cells.edges.size - 1)], 3 * FINE
             )
             near = shares(*segment.sample(t))
-        i, column = (int(x) for x in np.unravel_index(int(np.argmax(near)), near.shape))
+            i, column = divmod(int(near.argmax()), near.shape[1])
         share, place = float(near[i, column]), float(t[i])
         slower = _slower(shares, segment.sample(t[i : i + 1]), column) if share > 1.0 else share
-        if motors is not None and what == "motor torque" and motors.drive.valve[column]:
+        if (
+            motors is not None
+            and motors.drive.has_valves
+            and what == "motor torque"
+            and motors.drive.valve[column]
+        ):
             what = "valve force"
         found.append(Demand(what, share, names[column], place, 0.0, slower))
     return found

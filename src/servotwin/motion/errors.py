@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from servotwin.description.display import MM
 from servotwin.errors import ServotwinError
@@ -38,8 +38,7 @@ class PathError(ServotwinError):
         super().__init__(f"move {index + 1}, {where}: {message}")
 
 
-@dataclass(frozen=True)
-class Demand:
+class Demand(NamedTuple):
     """The largest share of a limit that a motion uses: of what, by which axis, where (share of the path)."""
 
     what: str

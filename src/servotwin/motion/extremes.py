@@ -14,19 +14,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
-from numpy.polynomial import chebyshev
 
 from servotwin.mechanism.model import Array
 from servotwin.motion.law_sampling import CLOSEST, ROOM, LawNumbers, fill_cells
-from servotwin.motion.peaks import COEFFICIENTS, NODES, X, largest_peak
-
-_SLOPES = chebyshev.chebvander(X, NODES - 2) @ chebyshev.chebder(COEFFICIENTS)  # (node, node)
+from servotwin.motion.peaks import NODES, SLOPES, X, largest_peak
 
 
-@dataclass(frozen=True)
-class Peak:
+class Peak(NamedTuple):
     """The largest size of a function: ``size`` at ``place``, in which column; ``doubt`` is the part of it that bounds
     the error of the polynomial."""
 
@@ -56,11 +53,14 @@ class Cells:
     def slopes(self, values: Array) -> Array:
         """The rate (m * NODES, k) of a function given by its values there."""
         half = 0.5 * np.diff(self.edges)[:, None, None]
-        return np.asarray((_SLOPES @ self._split(values) / half).reshape(values.shape))
+        return np.asarray((SLOPES @ self._split(values) / half).reshape(values.shape))
 
     def largest(self, values: Array, ignore: float = 0.0) -> Peak:
         """The peak of the size of a function (m * NODES, k); a peak surely below ``ignore`` is only sampled."""
-        size, column, cell, x, doubt = largest_peak(np.ascontiguousarray(values), ignore)
+        return self.peak(*largest_peak(np.ascontiguousarray(values), ignore))
+
+    def peak(self, size: float, column: int, cell: int, x: float, doubt: float) -> Peak:
+        """The peak that ``largest_peak`` found."""
         low, high = self.edges[cell], self.edges[cell + 1]
         x = x if x <= 1.0 else X[int(x) - 2]
         return Peak(size, column, float(low + 0.5 * (high - low) * (1.0 + x)), doubt)
@@ -73,8 +73,13 @@ def cells_of_law(numbers: LawNumbers, s: Array) -> Cells:
     """The time of a law in cells in which it is smooth along a path that is so between the parameters s (k,)."""
     edges, at = np.empty(s.size + ROOM), np.empty(NODES * (s.size + ROOM))
     count = fill_cells(*numbers, s, edges, at)
-    cells = Cells(edges[: count + 1])
-    cells.__dict__["at"] = at[: NODES * count]  # known already
+    return cells_with_nodes(edges[: count + 1], at[: NODES * count])
+
+
+def cells_with_nodes(edges: Array, at: Array) -> Cells:
+    """Cells between ``edges`` (m + 1,) whose nodes (m * NODES,) are known."""
+    cells = Cells(edges)
+    cells.__dict__["at"] = at
     return cells
 
 

@@ -17,8 +17,9 @@ from servotwin.dynamics.ik.numeric import LONGEST_STEP, least_squares, newton, p
 from servotwin.errors import KinematicsError, ServotwinError, UnreachableError
 from servotwin.kernels.kernel_store import Entry, entry
 from servotwin.mechanism.model import Array, BoolArray
+from servotwin.motion.curve_follow import BLEND, LINE, UNCLEAR, follow_curve
 from servotwin.motion.curve_newton import CLOSE, FARTHEST, misses, solve_points
-from servotwin.motion.curves import Curve, pose_and_rates
+from servotwin.motion.curves import Blend, Curve, Line, pose_and_rates
 from servotwin.motion.errors import PathError
 from servotwin.motion.joint_path import JointPath
 from servotwin.motion.rotations import cross
@@ -29,11 +30,13 @@ SHARES = np.arange(INTERVALS + 1) / INTERVALS
 ACCURACY = 1e-8  # m (and rad times the size of the arm): between the points
 SINGULAR = 1e-3  # smallest singular value of the Jacobian, lengths in sizes of the arm
 FINEST = 4096  # intervals of a curve
+CLEAR = 128  # the same where nothing stands in its way
 CLOSEST = (
     1e-6  # of the curve: where points this near to each other are on different branches, there is no path
 )
 TURNS = 1e-9  # rad per rad: a joint that turns the tool less does not turn it
 COMPILED = 6  # joints at most of an arm that compiled code follows
+NO_ROWS = np.empty((0, 4))
 Rates = tuple[Array, Array, Array]  # q', q'' and the smallest singular value
 
 
@@ -60,10 +63,10 @@ class Tracker:
     @property
     def plain(self) -> bool:
         """Whether the tool point is the robot's own tool frame."""
-        return self._back is None
+        return self.back is None
 
     @cached_property
-    def _back(self) -> Array | None:
+    def back(self) -> Array | None:
         """The robot's tool frame in that of the tool point; None if they are the same."""
         return (
             None if np.array_equal(self.X_tool, np.eye(4)) else np.asarray(np.linalg.inv(self.X_tool), float)
@@ -72,7 +75,7 @@ class Tracker:
     def target(self, curve: Curve, s: Array) -> tuple[Array, Array, Array]:
         """Pose (k, 4, 4), first and second rate (k, 6) of the robot's tool frame on the curve."""
         X, first, second = pose_and_rates(curve, s)
-        back = self._back
+        back = self.back
         if back is None:
             return X, np.asarray(first), second
         arm = X[:, :3, :3] @ back[:3, 3]
@@ -198,6 +201,9 @@ def follow(tracker: Tracker, curve: Curve, q_start: Array, index: int = 0) -> Jo
     says where the path leaves the workspace or meets a singularity, or comes so near to one that the joints cannot
     follow it that closely.
     """
+    clear = _clear_path(tracker, curve, q_start)
+    if clear is not None:
+        return clear
     s = _first_places(curve.knots)
     while True:
         X, first, second = tracker.target(curve, s)
@@ -230,6 +236,26 @@ def follow(tracker: Tracker, curve: Curve, q_start: Array, index: int = 0) -> Jo
         s, q = np.concatenate([s, middle[far]])[order], np.concatenate([q, q_far])[order]
         dq, ddq, sigma = (np.concatenate(pair)[order] for pair in zip(rates, rates_far, strict=True))
         rates = dq, ddq, sigma
+
+
+def _clear_path(tracker: Tracker, curve: Curve, q_start: Array) -> JointPath | None:
+    """``follow`` of a line or a blend in compiled code; None where it is not that simple."""
+    found = kernel_entries(tracker.robot) if isinstance(curve, Line | Blend) else None
+    if found is None:
+        return None
+    assert isinstance(curve, Line | Blend)
+    size, count, room = arm_size(tracker.robot), INTERVALS + 1, min(CLEAR, FINEST) + 1
+    s, path = np.empty(room), np.empty((3, room, q_start.size))
+    s[:count] = curve.length * SHARES
+    path[0, 0] = q_start
+    near = np.array([ACCURACY / size, 0.1 * ACCURACY / size, CLOSEST * CLOSEST * curve.length, SINGULAR**2])
+    kind = LINE if isinstance(curve, Line) else BLEND
+    back = NO_ROWS if tracker.back is None else tracker.back
+    m = follow_curve(found[0], tracker.weights, kind, *curve.numbers, back, near, s, path, count)
+    if m == UNCLEAR:
+        return None
+    q, dq, ddq = path[:, :m].copy()
+    return JointPath(s[:m].copy(), q, dq, ddq)
 
 
 def _first_places(knots: Array) -> Array:

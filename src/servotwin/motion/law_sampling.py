@@ -19,7 +19,8 @@ LawNumbers = tuple[
     int, Array
 ]  # shape; (9,): length, first, top and last speed, times of rise, cruise and fall, their two betas
 TABLE = 65  # points of a law between which Newton's method starts to find an instant
-NEWTON = 2  # steps of it
+NEWTON = 60  # steps of it at most: next to rest it halves its interval first
+SETTLED = 1e-14  # of the duration: a smaller step is the last
 PARTS = 2  # cells of a piece of a law at least
 LEAST = 8  # cells of a segment at least
 ROOM = 4 * LEAST  # cells beside those between the points of a path
@@ -143,7 +144,10 @@ def fill_corners(kind: int, given: Array, out: Array) -> int:
 
 @helper
 def fill_instants(kind: int, given: Array, s: Array, table: Array, out: Array, first: int) -> None:
-    """The instants at which a law reaches the ascending distances s (k,), into ``out`` from ``first`` on."""
+    """The instants at which a law reaches the ascending distances s (k,), into ``out`` from ``first`` on.
+
+    Newton's method between two points of a table; where it would leave them, and next to rest it would, it halves.
+    """
     duration = given[4] + given[5] + given[6]
     step = duration / (TABLE - 1)
     for i in range(TABLE):
@@ -155,10 +159,18 @@ def fill_instants(kind: int, given: Array, s: Array, table: Array, out: Array, f
         width = table[i + 1] - table[i]
         share = (s[k] - table[i]) / width if width > 0.0 else 0.0
         t = step * (i + min(max(share, 0.0), 1.0))
+        low, high = step * i, step * (i + 1)
         for _ in range(NEWTON):
             way, speed, _ = law_at(kind, given, t)
-            gap = (s[k] - way) / speed if speed > 0.0 else 0.0
-            t = min(max(t + min(max(gap, -step), step), 0.0), duration)
+            if way < s[k]:
+                low = t
+            else:
+                high = t
+            before, t = t, t + (s[k] - way) / speed if speed > 0.0 else high
+            if not low <= t <= high:
+                t = 0.5 * (low + high)
+            if abs(t - before) <= SETTLED * duration:
+                break
         out[first + k] = t
 
 

@@ -15,7 +15,16 @@ import numpy as np
 
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
-from servotwin.motion.law_sampling import CUBIC, JERK_LIMITED, LINEAR, NEWTON, TABLE, LawNumbers, sample_ramps
+from servotwin.motion.law_sampling import (
+    CUBIC,
+    JERK_LIMITED,
+    LINEAR,
+    NEWTON,
+    SETTLED,
+    TABLE,
+    LawNumbers,
+    sample_ramps,
+)
 from servotwin.motion.quickest import QUINTIC_ACCELERATION, QUINTIC_SPEED
 from servotwin.motion.ramps import (
     ProfileKind,
@@ -262,11 +271,18 @@ def times_at(law: Profile, s: Array) -> Array:
     if isinstance(law, Zoned):
         return _times_in_zones(law, s)
     grid = np.linspace(0.0, law.duration, TABLE)
-    t, step = np.interp(s, law.sample(grid)[0], grid), grid[1]
+    ways = law.sample(grid)[0]
+    k = np.clip(np.searchsorted(ways, s) - 1, 0, TABLE - 2)
+    t, low, high = np.interp(s, ways, grid), grid[k], grid[k + 1]
     for _ in range(NEWTON):
         way, speed, _ = law.sample(t)
-        gap = np.where(speed > 0.0, (s - way) / np.where(speed > 0.0, speed, 1.0), 0.0)
-        t = np.minimum(np.maximum(t + np.minimum(np.maximum(gap, -step), step), 0.0), law.duration)
+        low, high = np.where(way < s, t, low), np.where(way < s, high, t)
+        step = np.where(speed > 0.0, (s - way) / np.where(speed > 0.0, speed, 1.0), np.inf)
+        after = np.where((t + step >= low) & (t + step <= high), t + step, 0.5 * (low + high))
+        settled = np.abs(after - t).max(initial=0.0) <= SETTLED * law.duration
+        t = after
+        if settled:
+            break
     return np.asarray(t)
 
 

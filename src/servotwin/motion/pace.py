@@ -18,7 +18,7 @@ from servotwin.motion.curves import Curve
 from servotwin.motion.errors import Demand
 from servotwin.motion.joint_path import JointPath
 from servotwin.motion.limits import MotionLimits
-from servotwin.motion.quickest import QUINTIC, RAMPS, TRAPEZOID, quickest_speed
+from servotwin.motion.quickest import QUINTIC, RAMPS, TRAPEZOID, needed_push, quickest_speed
 from servotwin.motion.ramps import ProfileKind
 
 BEND_SHARE = 0.5  # of the acceleration that the bend of a path may take where the speed is free
@@ -64,8 +64,12 @@ class Bends:
     @cached_property
     def _largest(self) -> tuple[float, float, float]:
         """The largest shares of speed, acceleration and jerk that a constant rate takes."""
-        bend = max(float(self.bend.max()), float(self.tool_bend.max()))
-        return float(self.first.max()), bend, float(self.twist.max())
+        bend = max(float(self.bend.max()), self._largest_tool_bend)
+        return float(self.first.max()), bend, float(self.twist.max()) if self.jerk_limited else 0.0
+
+    @cached_property
+    def _largest_tool_bend(self) -> float:
+        return float(self.tool_bend.max()) if self.tool_push > 0.0 else 0.0
 
     @cached_property
     def free_acceleration(self) -> float:
@@ -86,18 +90,23 @@ class Bends:
         names = ("s", "first", "push", "bend", "jolt", "bend_jolt", "twist", "tool_bend")
         return replace(self, **{name: getattr(self, name)[rows] for name in names})
 
-    def ramp_accelerations(self, v: Array) -> Array:
-        r"""The largest acceleration (k,) along the path that the bends leave at the speeds v (k,).
+    def ramp_acceleration(self, v: float) -> float:
+        r"""The largest acceleration along the path that the bends leave at the speed v.
 
         .. math:: \ddot s \le \min_{i,s} \frac{a_i - |q_i''| \dot s^2}{|q_i'|}               (eq:curve-pace)
         """
-        x = (v * v)[:, None]
-        left = np.maximum(1.0 - self.bend.ravel() * x, 1e-12)
-        need = (self.push.ravel() / left).max(axis=1)  # eq:curve-pace
-        if self.tool_push > 0.0:
-            beside = np.sqrt(np.maximum(1.0 - (self.tool_bend.max() * v * v) ** 2, 1e-12))
-            need = np.maximum(need, self.tool_push / beside)
-        return np.asarray(1.0 / need)
+        need = float(needed_push(self._rates, self._tool, v))  # eq:curve-pace
+        return 1.0 / need if need > 0.0 else math.inf
+
+    @cached_property
+    def _rates(self) -> Array:
+        """Shares of the acceleration per unit of sdd and sd^2 (2, k n)."""
+        return np.array([self.push.ravel(), self.bend.ravel()])
+
+    @cached_property
+    def _tool(self) -> Array:
+        """The same of the tool (2,)."""
+        return np.array([self.tool_push, self._largest_tool_bend])
 
     def jerk(self, v: float, a: float) -> float:
         """The largest jerk along the path that the bends leave at the speed v with ramps of the acceleration a."""
@@ -117,9 +126,8 @@ class Bends:
         if profile == "quintic" and not flowing:
             law = QUINTIC
         free = 1.0 / (share * self.free_acceleration) if flowing else 0.0
-        tool = np.array([self.tool_push, self.tool_bend.max()])
-        rates = np.array([self.push.ravel(), self.bend.ravel()])
-        return float(quickest_speed(rates, tool, self.length, self.largest_speed(1.0), share, law, free))
+        most = self.largest_speed(1.0)
+        return float(quickest_speed(self._rates, self._tool, self.length, most, share, law, free))
 
     def too_quick(self, v: float, a: float, names: Sequence[str]) -> tuple[Demand, float] | None:
         """The largest demand above 1 of a motion at the speed v, and the speed that is not too quick; None if

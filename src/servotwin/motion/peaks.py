@@ -15,6 +15,9 @@ FALL = 7.0  # the sum of the last two coefficients is at least this many times t
 
 X = -np.cos((2 * np.arange(NODES) + 1) * np.pi / (2 * NODES))  # Chebyshev's nodes
 COEFFICIENTS = np.linalg.inv(chebyshev.chebvander(X, NODES - 1))  # (coefficient, node)
+SLOPES = chebyshev.chebvander(X, NODES - 2) @ chebyshev.chebder(
+    COEFFICIENTS
+)  # (node, node): rates in -1 .. 1
 POWERS = np.zeros((NODES, NODES))  # (Chebyshev's polynomial, coefficients of its powers)
 for _k in range(NODES):
     POWERS[_k, : _k + 1] = chebyshev.cheb2poly(np.eye(NODES)[_k, : _k + 1])

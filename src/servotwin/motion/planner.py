@@ -384,11 +384,12 @@ def _pieces(legs: list[Leg], corners: list[Corner | None]) -> list[tuple[Leg, Pa
         v_from = before.rates[1] * paces[k - 1] if before else 0.0
         v_to = after.rates[0] * paces[k] if after else 0.0
         law = zoned_law(zones[k], v_from, v_to)
-        cut = replace(leg, path=leg.path.part(a, b))
+        cut = leg.part(a, b)
         pieces.append((cut, _segment(cut, leg, law, a)))
         if after:
-            segment = PathSegment("blend", after.path, Uniform(1.0, paces[k]), after.curve, 0.0, None)
-            pieces.append((leg, replace(segment, tool=pieces[-1][1].tool)))
+            tool = pieces[-1][1].tool
+            law = Uniform(1.0, paces[k])
+            pieces.append((leg, PathSegment("blend", after.path, law, after.curve, 0.0, tool)))
     return pieces
 
 

@@ -18,6 +18,21 @@ QUINTIC_ACCELERATION = 10.0 / math.sqrt(3.0)
 
 
 @strict_kernel
+def needed_push(rates: Array, tool: Array, v: float) -> float:
+    """The largest share per unit of sdd of the accelerations that the bends leave at the speed v (eq:curve-pace).
+
+    ``rates`` (2, k): shares of the acceleration per unit of sdd and sd^2; ``tool`` (2,): the same of the tool.
+    """
+    x, need = v * v, 0.0
+    for k in range(rates.shape[1]):
+        need = max(need, rates[0, k] / max(1.0 - rates[1, k] * x, LEFT))  # eq:curve-pace
+    if tool[0] > 0.0:
+        bend = tool[1] * v * v
+        need = max(need, tool[0] / math.sqrt(max(1.0 - bend * bend, LEFT)))
+    return need
+
+
+@strict_kernel
 def quickest_speed(
     rates: Array, tool: Array, length: float, most: float, share: float, law: int, free: float
 ) -> float:
@@ -32,12 +47,7 @@ def quickest_speed(
         step, least = high - low, math.inf
         for g in range(1, GRID + 1):
             v = low + step * g / GRID
-            x, need = v * v, 0.0
-            for k in range(rates.shape[1]):
-                need = max(need, rates[0, k] / max(1.0 - rates[1, k] * x, LEFT))  # eq:curve-pace
-            if tool[0] > 0.0:
-                bend = tool[1] * v * v
-                need = max(need, tool[0] / math.sqrt(max(1.0 - bend * bend, LEFT)))
+            need = needed_push(rates, tool, v)
             per_push = 1.0 / (share * (1.0 / need)) if need > 0.0 else 0.0
             if law == QUINTIC:
                 by_push = math.sqrt(QUINTIC_ACCELERATION * length * per_push)

@@ -22,8 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -34,8 +33,7 @@ Shape = Literal["linear", "cubic", "jerk-limited"]
 PEAK = 1.5  # largest acceleration of a cubic ramp over its mean V / T_r
 
 
-@dataclass(frozen=True)
-class RampLimits:
+class RampLimits(NamedTuple):
     """Shape and limits of a ramp: ``acceleration`` [m/s2] above zero, ``jerk`` [m/s3], infinite if unlimited."""
 
     shape: Shape

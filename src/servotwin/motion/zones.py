@@ -6,15 +6,14 @@ with zero acceleration. Theory: docs/theory/paths.md.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import NamedTuple
 
 from servotwin.motion.laws import Profile, Zoned, ramped
 from servotwin.motion.ramps import RampLimits, reachable_speed
 
 
-@dataclass(frozen=True)
-class Zone:
+class Zone(NamedTuple):
     """A part of a path up to the parameter ``end``: its largest speed and its ramps."""
 
     end: float
@@ -23,17 +22,15 @@ class Zone:
 
     def slower(self, factor: float) -> Zone:
         """The same at 1/factor of the speed, accelerations and jerk to match."""
-        ramp = replace(
-            self.ramp, acceleration=self.ramp.acceleration / factor**2, jerk=self.ramp.jerk / factor**3
+        shape, acceleration, jerk = self.ramp
+        return Zone(
+            self.end, self.speed / factor, RampLimits(shape, acceleration / factor**2, jerk / factor**3)
         )
-        return replace(self, speed=self.speed / factor, ramp=ramp)
 
     def softer(self, factor: float) -> Zone:
         """The same with ramps of 1/factor of the acceleration."""
-        ramp = replace(
-            self.ramp, acceleration=self.ramp.acceleration / factor, jerk=self.ramp.jerk / factor**2
-        )
-        return replace(self, ramp=ramp)
+        shape, acceleration, jerk = self.ramp
+        return Zone(self.end, self.speed, RampLimits(shape, acceleration / factor, jerk / factor**2))
 
 
 Zones = tuple[Zone, ...]
@@ -41,9 +38,9 @@ Zones = tuple[Zone, ...]
 
 def zones_between(zones: Zones, a: float, b: float) -> Zones:
     """The zones of the part a .. b of a path, counted from a."""
-    kept = [replace(zone, end=min(zone.end, b) - a) for zone, before in _with_begin(zones) if before < b]
+    kept = [zone._replace(end=min(zone.end, b) - a) for zone, before in _with_begin(zones) if before < b]
     kept = [zone for zone in kept if zone.end > 0.0]
-    return (*kept[:-1], replace(kept[-1], end=b - a))
+    return (*kept[:-1], kept[-1]._replace(end=b - a))
 
 
 def reachable_end(zones: Zones, v_from: float, v_most: float) -> float:
@@ -58,7 +55,7 @@ def reachable_end(zones: Zones, v_from: float, v_most: float) -> float:
 def reversed_zones(zones: Zones) -> Zones:
     """The same path backwards."""
     length = zones[-1].end
-    return tuple(replace(zone, end=length - begin) for zone, begin in reversed(_with_begin(zones)))
+    return tuple(zone._replace(end=length - begin) for zone, begin in reversed(_with_begin(zones)))
 
 
 def zoned_law(zones: Zones, v_from: float, v_to: float) -> Profile:

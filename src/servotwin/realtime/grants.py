@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from servotwin.realtime.libc import SUPPORTED
 LOCK_CURRENT, LOCK_FUTURE, LOCK_ON_FAULT = 1, 2, 4  # mlockall
 TIMER_SLACK = 29  # PR_SET_TIMERSLACK
 PRIORITY = 80  # of SCHED_FIFO: above the threads of interrupts (50), below those of the kernel (99)
+WATCHED, MOST_BUSY = 1.0, 0.9  # s, and the share of it for which a thread may compute with priority
 AWAKE = "/dev/cpu_dma_latency"  # holding a zero in it keeps processors out of deep sleep
 
 
@@ -126,6 +128,50 @@ def favour_thread(grants: Grants, cpu: int | None = None, *, answering: bool = F
         _try(grants, "processor", f"bound to processor {chosen}", lambda: os.sched_setaffinity(0, {chosen}))
     else:
         grants.refused["processor"] = "bound to a processor (it has no priority there, or there is only one)"
+
+
+@contextmanager
+def favoured_thread(grants: Grants, *, answering: bool = False) -> Iterator[None]:
+    """The same for the calling thread while the block runs: what follows it, such as a report, has no deadline."""
+    if not SUPPORTED:
+        favour_thread(grants, answering=answering)
+        yield
+        return
+    policy, parameter, allowed = os.sched_getscheduler(0), os.sched_getparam(0), os.sched_getaffinity(0)
+    favour_thread(grants, answering=answering)
+    try:
+        yield
+    finally:
+        os.sched_setscheduler(0, policy, parameter)
+        os.sched_setaffinity(0, allowed)
+
+
+class PriorityWatch:
+    """Takes the priority of the calling thread back where it hardly ever rests: nothing else gets its processor.
+
+    A loop whose work takes longer than its period has no deadline to keep. ``look`` is called some times a second.
+    """
+
+    def __init__(self, grants: Grants) -> None:
+        self._grants, self._allowed = grants, os.sched_getaffinity(0) if SUPPORTED else set()
+        self._began, self._busy = time.monotonic(), time.thread_time()
+
+    def look(self) -> None:
+        """Look whether the thread has rested during the last second."""
+        passed, busy = time.monotonic() - self._began, time.thread_time() - self._busy
+        if passed < WATCHED:
+            return
+        self._began, self._busy = time.monotonic(), time.thread_time()
+        granted = self._grants.granted.get("priority")
+        if granted is None or busy <= MOST_BUSY * passed:
+            return
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+        os.sched_setaffinity(0, self._allowed)
+        del self._grants.granted["priority"]
+        self._grants.granted.pop("processor", None)
+        self._grants.refused["priority"] = (
+            f"{granted} (taken back: the loop needed {busy / passed:.0%} of a processor)"
+        )
 
 
 def _tighten_timer() -> None:

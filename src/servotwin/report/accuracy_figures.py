@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from servotwin.report.page_style import COLOURS, INK, SOFT, axis, layout
 from servotwin.report.traces import colour
 
 if TYPE_CHECKING:
-    from servotwin.design.accuracy.budget import ErrorBudget
+    from servotwin.design.accuracy.budget import ErrorBudget, Share
     from servotwin.design.accuracy.other_tests import PathResult
     from servotwin.design.accuracy.pose_test import PoseResult
     from servotwin.design.accuracy.predict import Accuracy
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 CLOUDS = 6  # poses whose clouds are drawn
 HOURS = 1.0 / 3600.0
 PERCENT = 100.0
+PALE = 0.35  # opacity of what is within its standard errors
 
 
 def figure_of(found: Accuracy, what: str | None = None) -> go.Figure:
@@ -161,37 +162,58 @@ def drift_figure(drift: dict[str, Any]) -> go.Figure:
 
 
 def tornado(budget: ErrorBudget, *, accuracy: bool = False) -> go.Figure:
-    """Shares of the variance (or of the mean square error) by source, the largest on top.
-
-    Whiskers reach over the steps that a source makes in the orders that were tried.
-    """
-    rows = [*budget.shares, budget.rest]
-    values = np.array([np.trace(row.mean_square if accuracy else row.covariance) for row in rows])
-    order = np.argsort(-np.abs(values))
-    total = float(np.trace(budget.mean_square if accuracy else budget.covariance)) or 1.0
-    names = [rows[i].name.replace("_", " ") for i in order]
-    part = PERCENT * values[order] / total
-    bars: dict[str, Any] = {}
-    if not accuracy:
-        low, high = (PERCENT * np.array([rows[i].steps[side] for i in order]) / total for side in (0, 1))
-        bars["error_x"] = {
-            "type": "data", "symmetric": False, "array": np.maximum(high - part, 0.0),
-            "arrayminus": np.maximum(part - low, 0.0), "color": INK, "thickness": 1.2, "width": 4,
-        }  # fmt: skip
+    """What sources contribute, the largest on top: of the variance [%], or along the whole mean error [um]."""
+    rows = sorted(budget.rows, key=lambda row: -abs(row.along if accuracy else row.variance))
+    title = "along the whole mean error [um]" if accuracy else "share of the variance [%]"
     figure = go.Figure(
         layout=layout(
-            90 + 26 * len(rows), hovermode="closest", showlegend=False,
-            xaxis=axis("share of the mean square error [%]" if accuracy else "share of the variance [%]"),
+            100 + 26 * len(rows), hovermode="closest", showlegend=False, xaxis=axis(title),
             yaxis={"autorange": "reversed", "automargin": True},
         )
     )  # fmt: skip
-    figure.add_trace(
-        go.Bar(
-            y=names, x=part, orientation="h", marker={"color": [COLOURS[0] if v >= 0.0 else COLOURS[1] for v in part]},
-            hovertemplate="%{y}: %{x:.3g} %<extra></extra>", **bars,
-        )
-    )  # fmt: skip
+    for trace in _mean_bars(rows) if accuracy else _spread_bars(budget, rows):
+        figure.add_trace(trace)
     return figure
+
+
+def _spread_bars(budget: ErrorBudget, rows: Sequence[Share]) -> list[go.Bar]:
+    """Shares of the variance with two standard errors; what these explain is pale."""
+    total = float(np.trace(budget.covariance)) or 1.0
+    part = [PERCENT * row.variance / total for row in rows]
+    doubt = [2.0 * PERCENT * row.error / abs(total) for row in rows]
+    return [
+        go.Bar(
+            y=[row.name.replace("_", " ") for row in rows], x=part, orientation="h",
+            marker={"color": [COLOURS[int(v < 0.0)] for v in part],
+                    "opacity": [1.0 if abs(v) > d else PALE for v, d in zip(part, doubt, strict=True)]},
+            error_x={"type": "data", "array": doubt, "color": INK, "thickness": 1.2, "width": 4},
+            customdata=[UM * signed_root(row.variance) for row in rows],
+            hovertemplate="%{y}: %{x:.3g} %, as a deviation %{customdata:.3g} um<extra></extra>",
+        )
+    ]  # fmt: skip
+
+
+def _mean_bars(rows: Sequence[Share]) -> list[Any]:
+    """Lengths along the whole mean error, and the size of each contribution by itself."""
+    names = [row.name.replace("_", " ") for row in rows]
+    along = [UM * row.along for row in rows]
+    sizes = [UM * row.size if row.along >= 0.0 else -UM * row.size for row in rows]
+    return [
+        go.Bar(
+            y=names, x=along, orientation="h", marker={"color": [COLOURS[int(v < 0.0)] for v in along]},
+            hovertemplate="%{y}: %{x:.3g} um along the whole error<extra></extra>",
+        ),
+        go.Scatter(
+            y=names, x=sizes, mode="markers",
+            marker={"symbol": "line-ns", "size": 14, "color": INK, "line": {"width": 2, "color": INK}},
+            hovertemplate="%{y}: size %{x:.3g} um<extra></extra>",
+        ),
+    ]  # fmt: skip
+
+
+def signed_root(variance: float) -> float:
+    """The deviation that a variance would have by itself, negative where it takes spread away."""
+    return float(np.copysign(np.sqrt(abs(variance)), variance))
 
 
 def tolerances_figure(found: Tolerances) -> go.Figure:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 
-from servotwin import __version__
 from servotwin.description.display import MM, UM
 from servotwin.design.accuracy.budget import ErrorBudget
 from servotwin.design.accuracy.pose_test import PoseResult
@@ -18,16 +17,19 @@ from servotwin.report.accuracy_figures import (
     drift_figure,
     path_figure,
     poses_figure,
+    signed_root,
     tolerances_figure,
     tornado,
 )
 from servotwin.report.files import write_bytes, write_json, write_page
 from servotwin.report.page import Card, Figure, Page
 from servotwin.simulation.results.folder import ACCURACY_FILES, replaced_folder
+from servotwin.version import __version__
 
 PERCENT = 100.0
 URAD = 1e6  # microradians in one rad
 HOURS = 1.0 / 3600.0
+MOST_PAIRS = 4  # of sources that are named
 
 
 def write_accuracy(found: Accuracy, folder: str | Path, *, overwrite: bool = False) -> dict[str, str]:
@@ -248,43 +250,83 @@ def _other_sections(page: Page, found: Accuracy) -> None:
 
 
 def _beside(budget: ErrorBudget) -> str:
-    if budget.together is None:
+    """How the budget compares with a run of its own."""
+    if budget.together is None or budget.sampling is None or budget.independent_mean_closure is None:
         return ""
-    rms = np.sqrt(max(float(np.trace(budget.together)), 0.0))
-    return f" (a run of its own with all sources at once: ({UM * rms:.3g} um)^2)"
+    total, other = float(np.trace(budget.covariance)), float(np.trace(budget.together.covariance))
+    rms = np.sqrt(max(other, 0.0))
+    off = PERCENT * (total / other - 1.0) if other > 0.0 else 0.0
+    return (
+        f" A run of its own with all sources at once and other seeds has ({UM * rms:.3g} um)^2: the sum is "
+        f"{off:+.1f} % off, where {budget.cycles} cycles let one expect +-{PERCENT * budget.sampling:.1f} %; its mean "
+        f"errors differ by {PERCENT * budget.independent_mean_closure:.2g} %."
+    )
 
 
 def _budget_section(page: Page, budget: ErrorBudget) -> None:
-    rms = np.sqrt(max(float(np.trace(budget.covariance)), 0.0))
+    _spread_budget(page, budget)
+    _mean_budget(page, budget)
+
+
+def _spread_budget(page: Page, budget: ErrorBudget) -> None:
+    total = float(np.trace(budget.covariance))
+    groups = ", ".join(f"{name} {_share(value, total)} %" for name, value in budget.groups.items())
     page.section(
-        "Error budget",
-        f"Variances of the sources add up to that of the attained positions, ({UM * rms:.3g} um)^2, to "
-        f"{PERCENT * budget.closure:.2g} %{_beside(budget)}; standard deviations and RP do not add. "
-        "A source that takes spread away, such as friction that damps, has a negative share. "
-        f"Mean of {budget.orders} orders of switching sources on, "
-        f"{budget.cycles} cycles each; whiskers: least and largest over the orders.",
+        "Error budget: spread (repeatability)",
+        f"Covariances of the sources add up to that of the attained positions, ({UM * signed_root(total):.3g} um)^2; "
+        f"standard deviations and RP do not add. By groups: {groups}, loops alone "
+        f"{_share(budget.rest.variance, total)} %.{_beside(budget)} Whiskers: two standard errors by the cycles; pale "
+        "bars are within them. A negative share takes spread away, as friction does that damps. Gear sources "
+        "build on each other: friction, torsion, hysteresis, play.",
     )
-    page.figures(
-        [
-            Figure(tornado(budget), "Repeatability: shares of the variance"),
-            Figure(tornado(budget, accuracy=True), "Accuracy: shares of the mean square error"),
-        ],
-        columns=2,
-    )
-    total, square = float(np.trace(budget.covariance)), float(np.trace(budget.mean_square))
+    page.figures([Figure(tornado(budget), "Spread: shares of the variance")])
     page.table(
-        ["source", "variance [um2]", "share [%]", "xx", "yy", "zz [um2]", "mean square error [um2]", "share [%]"],
+        ["source", "variance [um2]", "+- [um2]", "as a deviation [um]", "share [%]", "xx [um2]", "yy", "zz"],
         [
             [
-                row.name.replace("_", " "), f"{UM**2 * row.variance:.4g}", _share(row.variance, total),
+                row.name.replace("_", " "), f"{UM**2 * row.variance:.4g}", f"{UM**2 * row.error:.2g}",
+                f"{UM * signed_root(row.variance):.3g}", _share(row.variance, total),
                 *(f"{UM**2 * v:.3g}" for v in np.diag(row.covariance)),
-                f"{UM**2 * float(np.trace(row.mean_square)):.4g}", _share(float(np.trace(row.mean_square)), square),
             ]
-            for row in (*budget.shares, budget.rest)
+            for row in budget.rows
         ]
-        + [["all together", f"{UM**2 * total:.4g}", "100.0", *(f"{UM**2 * v:.3g}" for v in np.diag(budget.covariance)),
-            f"{UM**2 * square:.4g}", "100.0"]],
+        + [["all together", f"{UM**2 * total:.4g}", f"{UM**2 * budget.whole.error:.2g}",
+            f"{UM * signed_root(total):.3g}", "100.0",
+            *(f"{UM**2 * v:.3g}" for v in np.diag(budget.covariance))]],
     )  # fmt: skip
+
+
+def _mean_budget(page: Page, budget: ErrorBudget) -> None:
+    square = float(np.trace(budget.mean_square))
+    size = np.sqrt(max(square, 0.0))
+    page.section(
+        "Error budget: mean error (accuracy)",
+        f"Mean errors of the poses are vectors: what the sources contribute along the whole error adds up to its size, "
+        f"{UM * size:.4g} um (root mean square over the poses). Marks: the size of a contribution by itself; where "
+        f"it is much longer than its bar, it acts across the whole error, or against others.{_pair_words(budget)}",
+    )
+    page.figures([Figure(tornado(budget, accuracy=True), "Mean error: contributions along the whole error")])
+    ranked = sorted(budget.rows, key=lambda row: -abs(row.along))
+    page.table(
+        ["source", "size [um]", "along the whole error [um]", "share [%]"],
+        [
+            [row.name.replace("_", " "), f"{UM * row.size:.4g}", f"{UM * row.along:.4g}", _share(row.along, size)]
+            for row in ranked
+        ]
+        + [["all together", f"{UM * size:.4g}", f"{UM * size:.4g}", "100.0"]],
+    )  # fmt: skip
+
+
+def _pair_words(budget: ErrorBudget) -> str:
+    """The pairs of sources that work against each other, in words."""
+    against = [
+        f"{one.replace('_', ' ')} and {two.replace('_', ' ')} ({PERCENT * part:.0f} %)"
+        for one, two, part in budget.pairs
+        if part < 0.0
+    ]
+    if not against:
+        return ""
+    return f" Against each other work {', '.join(against[:MOST_PAIRS])} of the mean square error."
 
 
 def _share(value: float, total: float) -> str:

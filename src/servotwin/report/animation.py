@@ -15,27 +15,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from servotwin.errors import KinematicsError, ShapeError
-from servotwin.mechanism.model import BASE, Array, BoolArray
+from servotwin.mechanism.model import Array, BoolArray
 from servotwin.report.labels import joint_units
-from servotwin.report.skeleton import Skeleton, body_poses, skeleton
 from servotwin.report.tool_path import nearest_on_path, tip_of
 from servotwin.robot.robot import Robot
+from servotwin.scene import describe, looks_of, scene_script
+from servotwin.scene.body_shapes import flat, numbers
+from servotwin.scene.describe import corners, floor, path_scene, tree_data
+from servotwin.scene.skeleton import body_poses, skeleton
 
 RATE = 60.0  # frames per second at most: what a screen shows
 MOST_FRAMES = 2000
 MOST_MARKS = 400
 FINE = 20000  # samples of the commanded path that deviations are measured against, at most
-STEPS = 65535  # of a coordinate in 16 bits: 30 micrometres in 2 m
-NO_ARM = Skeleton((BASE,), np.zeros((1, 3)), (), (), (), (), 0)
+FITTED = 60  # frames that the picture is made to hold
+MOST_TRIANGLES = 8_000  # of all meshes: a fifth of a megabyte
 SPEEDS = ("0.05", "0.1", "0.25", "0.5", "1", "2", "5")
-SAME_PLACE = 1e-6  # m
 MAGNIFIED = ("1", "10", "100", "1000")
 SCRIPT = Path(__file__).with_name("animation.js")
 
 STYLE = """
-.animation canvas { display: block; width: 100%; height: clamp(300px, 46vw, 540px); touch-action: pan-y;
-  cursor: grab; outline-offset: -2px; }
-.animation canvas:active { cursor: grabbing; }
+.animation .stage { position: relative; width: 100%; height: clamp(300px, 46vw, 540px); }
 .animation .controls, .animation .readings { display: flex; flex-wrap: wrap; gap: 8px 14px; align-items: center;
   font-size: 14px; padding: 8px 4px; border-top: 1px solid var(--line); }
 .animation .controls input[type=range] { flex: 1 1 200px; min-width: 120px; accent-color: var(--accent); }
@@ -65,7 +65,8 @@ def animation_fragment(
     caption: str = "",
     arm: bool = True,
 ) -> str:
-    """The arm at joint positions q (k, n) [rad, m] at the instants t (k,) [s], as HTML for ``Page.fragment``.
+    """The arm at joint positions q (k, n) [rad, m] at the instants t (k,) [s], as HTML for ``Page.fragment``
+    behind an ``animation_player``.
 
     ``q_ref`` (k, n): what was commanded, drawn as a path beside the actual one and as a second arm on a
     click, of the robot ``known`` to the controller. ``payload``: a word on what the tool carries, ``carried``
@@ -130,119 +131,77 @@ def _data(
     arm: bool,
 ) -> dict[str, Any]:
     """All that the script draws, packed."""
-    drawn = skeleton(robot) if arm else NO_ARM
     q = _at(times, t, q)
-    poses = body_poses(robot, q) if arm else {BASE: np.broadcast_to(np.eye(4), (len(q), 4, 4))}
-    points = drawn.positions(poses)
-    X_tip = robot.fkine(q) if tool is None else robot.fkine(q) @ tool
-    tip = X_tip[:, :3, 3]
-    everything = [points.reshape(-1, 3), tip]
+    tip = tip_of(robot, q, tool)
+    everything = [tip]
     ghost = wanted = foot = None
     if q_ref is not None:
         commanded = _at(times, t, q_ref)
-        ghost = skeleton(known).positions(body_poses(known, commanded)) if arm else points
         wanted = tip_of(known, commanded, tool)
+        if arm:
+            ghost = {"tree": tree_data(known, commanded[0]), "x": _coordinates(known, commanded)}
         # Against every sample of the path: the chords between frames would look like deviations.
         fine = slice(None, None, math.ceil(len(t) / FINE))
         foot = nearest_on_path(tip, times, tip_of(known, q_ref[fine], tool), t[fine])
-        everything += [ghost.reshape(-1, 3), wanted]
-    cloud = np.concatenate(everything if arm else everything[1::2])
-    low, high = cloud.min(axis=0), cloud.max(axis=0)
-    size = max(float(np.linalg.norm(high - low)), 1e-3)
-    step = float((high - low).max()) / STEPS or 1.0
-    units = [joint_units(unit).shown for unit in robot.joint_units]
-    radius = _radius(points, drawn)
+        everything.append(wanted)
+    if arm:
+        few = q[:: math.ceil(len(q) / FITTED)]
+        everything.append(skeleton(robot).positions(body_poses(robot, few)).reshape(-1, 3))
+    cloud = np.concatenate(everything)
     return {
         "arm": arm,
+        "scene": _scene(robot, q[0], tool, cloud, arm=arm),
+        "x": _coordinates(robot, q) if arm else "",
+        "ghost": ghost,
         "t0": float(times[0]),
         "dt": float(times[1] - times[0]) if len(times) > 1 else 0.0,
         "frames": len(times),
-        "count": points.shape[1],
-        "low": _short(low),
-        "step": step,
-        "centre": _short(0.5 * (low + high)),
-        "size": size,
-        "radius": radius,
-        "points": _packed(_quantised(points, low, step)),
-        "ghost": "" if ghost is None else _packed(_quantised(ghost, low, step)),
-        "axes": _packed(np.rint(127.0 * drawn.axes(poses)).astype(np.int8)),
-        "turn": _packed(np.rint(127.0 * np.swapaxes(X_tip[:, :3, :3], 1, 2)).astype(np.int8)),
         "tip": _packed(tip.astype("<f4")),
         "wanted": "" if wanted is None else _packed(wanted.astype("<f4")),
         "foot": "" if foot is None else _packed(foot.astype("<f4")),
         "q": _packed(q.astype("<f4")),
         "carried": "",
         "names": list(robot.joint_names),
-        "units": units,
-        "tool": drawn.tool,
-        "bars": drawn.bars,
-        "slides": drawn.slides,
-        "plates": drawn.plates,
-        "joints": _joints(drawn, points[0], radius),
-        "floor": _floor(low, high, size, min(low[2], 0.0) if arm else low[2]),
+        "units": [joint_units(unit).shown for unit in robot.joint_units],
     }
+
+
+def _coordinates(robot: Robot, q: Array) -> str:
+    """All free coordinates (k, n_x) for forward kinematics in the page; single precision is a micrometre in 5 m."""
+    return _packed(robot.coordinates(q).astype("<f4"))
+
+
+def _scene(robot: Robot, q: Array, tool: Array | None, cloud: Array, *, arm: bool) -> dict[str, Any]:
+    """The scene of the arm, or of the path alone, that holds all points of a cloud (k, 3)."""
+    low, high = cloud.min(axis=0), cloud.max(axis=0)
+    size = max(float(np.linalg.norm(high - low)), 1e-3)
+    room = {"size": size, "fit": [numbers(corner) for corner in corners(low, high)]}
+    if not arm:
+        return {**path_scene(robot.name), **room, "floor": floor(low, high, size, float(low[2]))}
+    found = describe(robot, q, looks_of(robot, MOST_TRIANGLES))
+    if tool is not None:  # one that the robot file does not know
+        frame = robot.mechanism.frame()
+        X = frame.X_body_frame @ tool
+        ends = numbers(frame.X_body_frame[:3, 3]), numbers(X[:3, 3])
+        hand = {"kind": "capsule", "a": ends[0], "b": ends[1], "r": 0.006 * size, "ink": "tool"}
+        found["tool"] = {"body": frame.body + 1, "pose": flat(X)}
+        found["bodies"][frame.body + 1]["shapes"].append(hand)
+    return {**found, **room, "floor": floor(low, high, size, min(float(low[2]), 0.0))}
 
 
 def _at(times: Array, t: Array, q: Array) -> Array:
     return np.stack([np.interp(times, t, column) for column in q.T], axis=1)
 
 
-def _joints(drawn: Skeleton, points: Array, radius: float) -> list[dict[str, Any]]:
-    """The joints for the script, so small that all are seen where several are at one point or near each other."""
-    found: list[dict[str, Any]] = []
-    driven = [points[joint.point] for joint in drawn.joints if joint.driven]
-    for joint in drawn.joints:
-        gaps = [float(np.linalg.norm(points[joint.point] - other)) for other in driven]
-        near = min((gap for gap in gaps if gap > SAME_PLACE), default=math.inf)
-        shared = sum(
-            float(np.linalg.norm(points[joint.point] - points[other["point"]])) < SAME_PLACE
-            for other in found
-        )
-        found.append(
-            {
-                "name": joint.name,
-                "point": joint.point,
-                "prismatic": joint.prismatic,
-                "driven": joint.driven,
-                "size": 0.8**shared * min(1.0, max(0.18 * near / radius, 0.3)),
-            }
-        )
-    return found
-
-
-def _radius(points: Array, drawn: Skeleton) -> float:
-    """Half the thickness of a drawn bar [m]: a share of all bars together, so that it suits any robot."""
-    bars = [*drawn.bars, *drawn.slides]
-    total = sum(float(np.linalg.norm(points[0, b] - points[0, a])) for a, b in bars)
-    extent = float(np.linalg.norm(np.ptp(points[0], axis=0)))
-    return max((0.011 if len(bars) > 8 else 0.015) * min(total, 1.6 * extent), 1e-3)
-
-
-def _floor(low: Array, high: Array, size: float, lowest: float) -> dict[str, Any]:
-    """A grid below everything, its lines at round numbers."""
-    rough = size / 10.0
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = next(m * power for m in (1.0, 2.0, 5.0, 10.0) if m * power >= rough)
-    start = [step * math.floor((v - 0.3 * step) / step) for v in low[:2]]
-    end = [step * math.ceil((v + 0.3 * step) / step) for v in high[:2]]
-    return {"low": start, "high": end, "step": step, "z": float(lowest - 0.02 * size)}
-
-
-def _quantised(points: Array, low: Array, step: float) -> NDArray[np.uint16]:
-    return np.clip(np.rint((points - low) / step), 0, STEPS).astype("<u2")
-
-
 def _packed(values: NDArray[Any]) -> str:
     return base64.b64encode(np.ascontiguousarray(values).tobytes()).decode("ascii")
 
 
-def _short(values: Array) -> list[float]:
-    return [float(f"{value:.9g}") for value in values]
-
-
 @cache
-def _script() -> str:
-    return SCRIPT.read_text(encoding="utf-8")
+def animation_player() -> str:
+    """Style and script that play all animations of a page: the ``shared`` part of ``Page.fragment``."""
+    script = f"{scene_script()}\n{SCRIPT.read_text(encoding='utf-8')}"
+    return f"<style>{STYLE}</style><script>{script}</script>"
 
 
 def _html(data: dict[str, Any], heading: str, caption: str, *, reference: bool) -> str:
@@ -250,14 +209,13 @@ def _html(data: dict[str, Any], heading: str, caption: str, *, reference: bool) 
     packed = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     text = f"<p>{escape(caption)}</p>" if caption else ""
     return (
-        f'<style>{STYLE}</style><figure class="animation"><figcaption><h3>{escape(heading)}</h3>{text}</figcaption>'
-        f'<canvas tabindex="0" role="img" aria-label="{escape(heading)}, drawn in space"></canvas>'
+        f'<figure class="animation"><figcaption><h3>{escape(heading)}</h3>{text}</figcaption>'
+        '<div class="stage" data-part="stage"></div>'
         f'<div class="instruction" data-part="label"></div>'
         f'<div class="controls">{_controls(reference=reference, arm=bool(data["arm"]))}</div>'
         '<div class="readings" data-part="readings"></div>'
         f'<script type="application/json">{packed}</script></figure>'
-        f"<script>{_script()}</script>"
-        "<script>servotwinAnimation(document.currentScript.previousElementSibling.previousElementSibling);</script>"
+        "<script>servotwinAnimation(document.currentScript.previousElementSibling);</script>"
     )
 
 

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from servotwin import __version__
 from servotwin.description.display import MM
-from servotwin.design.calibration.calibrate import Calibration, Errors, summary
 from servotwin.design.calibration.calibrated_file import calibrated_text
+from servotwin.design.calibration.calibration_result import Calibration, summary
+from servotwin.design.calibration.validation import Errors
 from servotwin.report.files import write_bytes, write_json, write_page
 from servotwin.report.page import Card, Cell, Figure, Page
 from servotwin.simulation.results.folder import CALIBRATION_FILES, replaced_folder
+from servotwin.version import __version__
 
 SHOWN = {
     "m": (1e3, "mm"),

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import plotly.graph_objects as go
 
-from servotwin import __version__
 from servotwin.description.display import MM, MS
 from servotwin.description.nodes import one_line
 from servotwin.mechanism.model import Array
@@ -26,6 +25,7 @@ from servotwin.simulation.comparing.compare import (
 from servotwin.simulation.comparing.measured_signals import MeasuredSignals
 from servotwin.simulation.results.folder import COMPARISON_FILES, replaced_folder
 from servotwin.simulation.results.result_files import Saved
+from servotwin.version import __version__
 
 # Units that people read: (unit, its number in one SI unit)
 SHOWN = {

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
 
-from servotwin import __version__
 from servotwin.description.display import UM, of_unit
 from servotwin.fieldbus.controller.run import ControlRun
 from servotwin.fieldbus.ethercat.master.exchange import Outcome
+from servotwin.mechanism.model import Array
 from servotwin.report.files import write_bytes, write_json, write_page, write_parquet
 from servotwin.report.mcap import mcap_bytes
 from servotwin.report.page import Card, Figure, Page
 from servotwin.report.page_style import INK, axis, layout
-from servotwin.report.tool_path import path_distance
+from servotwin.report.tool_path import nearest_on_path
 from servotwin.report.traces import DOTTED, colour, line
 from servotwin.simulation.results.folder import MCAP, PAGE, RUN_FILES, SIGNALS, SUMMARY, replaced_folder
+from servotwin.version import __version__
 
 NANO = 1e-9
 BINS = 80
@@ -55,8 +57,16 @@ def path_numbers(run: ControlRun) -> dict[str, float] | None:
     """Distance of the tool from the path that was commanded [um]: largest and RMS; None without a motion."""
     if len(run.tool) < 2:
         return None
-    far = UM * path_distance(run.tool[:: _stride(run)], run.tool_ref)
+    far = UM * _off_path(run)
     return {"largest": float(far.max()), "rms": float(np.sqrt(np.mean(far**2)))}
+
+
+@lru_cache(maxsize=1)
+def _off_path(run: ControlRun) -> Array:
+    """Distance (k,) of the tool from the stretch of its path around the same instant [m], every so many rows."""
+    every, t = _stride(run), run.log["time_ns"] * 1e-9
+    tool = run.tool[::every]
+    return np.asarray(np.linalg.norm(tool - nearest_on_path(tool, t[::every], run.tool_ref, t), axis=1))
 
 
 def _stride(run: ControlRun) -> int:
@@ -111,21 +121,25 @@ def _joints(page: Page, run: ControlRun) -> None:
     page.section(
         "Joints", "Reference and positions by the drives' encoders; what is behind in time is in both."
     )
-    time, figures = run.log["time_ns"] * NANO, []
-    for k, (name, unit) in enumerate(zip(run.joints, run.units, strict=True)):
-        shown = of_unit(unit)
-        figure = go.Figure(layout=layout(300, xaxis=axis("time [s]"), yaxis=axis(f"{name} [{shown.unit}]")))
-        figure.add_trace(line(time, shown.factor * run.log["q_ref"][:, k], "reference", INK, line=DOTTED))
-        figure.add_trace(line(time, shown.factor * run.log["q"][:, k], "measured", colour(k)))
-        figures.append(Figure(figure, name))
-    page.figures(figures, columns=2)
+    page.figures([Figure(joint_figure(run, k), name) for k, name in enumerate(run.joints)], columns=2)
+
+
+def joint_figure(run: ControlRun, k: int) -> go.Figure:
+    """Reference and position by the drive's encoder of one joint."""
+    time, shown = run.log["time_ns"] * NANO, of_unit(run.units[k])
+    figure = go.Figure(
+        layout=layout(300, xaxis=axis("time [s]"), yaxis=axis(f"{run.joints[k]} [{shown.unit}]"))
+    )
+    figure.add_trace(line(time, shown.factor * run.log["q_ref"][:, k], "reference", INK, line=DOTTED))
+    figure.add_trace(line(time, shown.factor * run.log["q"][:, k], "measured", colour(k)))
+    return figure
 
 
 def _tool(page: Page, run: ControlRun) -> None:
     page.section("Tool", "Distance of the tool from the commanded path, from the encoders.")
     every = _stride(run)
     time = run.log["time_ns"][::every] * NANO
-    far = UM * path_distance(run.tool[::every], run.tool_ref)
+    far = UM * _off_path(run)
     figure = go.Figure(layout=layout(300, xaxis=axis("time [s]"), yaxis=axis("distance [um]")))
     figure.add_trace(line(time, far, "distance", colour(0)))
     page.figures([Figure(figure, "Distance from the path")])

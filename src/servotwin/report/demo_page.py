@@ -5,7 +5,6 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-from servotwin import __version__
 from servotwin.description.display import DEG, MM, MS, of_joint
 from servotwin.report import simulation_figures_motion as motion
 from servotwin.report import simulation_figures_zoom as fine
@@ -21,6 +20,7 @@ from servotwin.report.simulation_sections import (
 from servotwin.report.simulation_view import View, view
 from servotwin.simulation.results.result import Result
 from servotwin.simulation.scenario.scenario import Scenario
+from servotwin.version import __version__
 
 FIRST = 0  # the A axis, and its motor
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from servotwin import __version__
 from servotwin.control.servo.state_feedback_design import StateFeedbackDesign
 from servotwin.design.law_comparison import LawRun
 from servotwin.report.files import write_json, write_page
@@ -18,6 +17,7 @@ from servotwin.report.model_figures import spread, ticks
 from servotwin.report.page import Card, Cell, Figure, Page
 from servotwin.report.page_style import COLOURS, SOFT, axis, layout
 from servotwin.simulation.results.folder import DESIGN_FILES, replaced_folder
+from servotwin.version import __version__
 
 HIDDEN = 15.0  # times the least RMS error, beyond which a curve would flatten the others
 POINTS = 1200  # of a drawn error
@@ -75,7 +75,7 @@ def design_page(design: StateFeedbackDesign, runs: Sequence[LawRun]) -> str:
         _comparison(page, runs)
     _gains(page, design)
     page.section("Closed-loop poles", "Of the coupled arm with observer and integrators, in the s plane.")
-    page.figures([Figure(_poles(design), "Poles")])
+    page.figures([Figure(pole_figure(design), "Poles")])
     return page.html(f"ServoTwin {__version__}. All matrices are in design.json.")
 
 
@@ -192,7 +192,8 @@ def _gains(page: Page, design: StateFeedbackDesign) -> None:
     page.table(columns, rows, text_columns=2)
 
 
-def _poles(design: StateFeedbackDesign) -> go.Figure:
+def pole_figure(design: StateFeedbackDesign) -> go.Figure:
+    """Closed-loop poles of the coupled arm in the s plane."""
     poles = design.poles
     most = float(np.abs(poles).max(initial=1.0))
     places, names = ticks(most)

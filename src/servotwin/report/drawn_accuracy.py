@@ -11,12 +11,13 @@ from servotwin.description.schema import RobotDescription
 from servotwin.design.accuracy.other_tests import Settings
 from servotwin.design.accuracy.predict import TESTS, Accuracy, Question, Show, predict
 from servotwin.design.studies.workers import Workers
+from servotwin.presentation import ShowsItself, Tabulates
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 
-class DrawnAccuracy(Accuracy):
+class DrawnAccuracy(Accuracy, Tabulates, ShowsItself):
     """A prediction with its pictures and files."""
 
     def plot(self, what: str | None = None) -> go.Figure:

@@ -12,30 +12,25 @@ import numpy as np
 from servotwin.description.display import DEG, MM
 from servotwin.description.file_write import atomic_write_text
 from servotwin.description.schema import RobotDescription
-from servotwin.design.calibration.calibrate import (
-    HELD_OUT,
-    Calibration,
-    calibrated_from,
-    check_seed,
-    model_of,
-    robot_and_description,
-    summary,
-)
+from servotwin.design.calibration.calibrate import HELD_OUT, calibrated_from, check_seed
 from servotwin.design.calibration.calibrated_file import calibrated_text
+from servotwin.design.calibration.calibration_result import Calibration, summary
 from servotwin.design.calibration.model import CalibrationModel
 from servotwin.design.calibration.noise import Noise, Tracker
 from servotwin.design.calibration.observation import Measured, Setup
 from servotwin.design.calibration.parameters import DEFAULT
 from servotwin.design.calibration.plan import PosePlan, default_station, plan_poses, simulated
+from servotwin.design.calibration.robot_model import model_of, robot_and_description
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
+from servotwin.presentation import ShowsItself, Tabulates
 from servotwin.robot.robot import Robot
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 
-class DrawnCalibration(Calibration):
+class DrawnCalibration(Calibration, Tabulates, ShowsItself):
     """A calibration with its pictures and files."""
 
     def summary(self) -> dict[str, Any]:
@@ -65,6 +60,7 @@ def calibrate(
     *,
     parameters: Sequence[str] = DEFAULT,
     noise: Noise | None = None,
+    readings: int = 1,
     prior: bool = False,
     held_out: float = HELD_OUT,
     validate: Measured | str | Path | None = None,
@@ -78,26 +74,32 @@ def calibrate(
 
     ``measured``: a CSV file or ``Measured``; ``parameters``: some of geometry, offsets, scale, compliance,
     eccentricity. ``noise``: what the device leaves unknown, ``Noise`` or ``Tracker``; without it its size follows from
-    the residuals. ``prior`` weighs every parameter by its usual size. ``held_out``: part of the poses that are not used
-    but predicted; or ``validate``, others. ``base``: positions are told in the base frame. ``payload`` [kg] at the tool
-    besides that of the file, for compliances.
+    the residuals; ``readings``: of which every row is the mean. ``prior`` weighs every parameter by its usual size.
+    ``held_out``: part of the poses that are not used but predicted; or ``validate``, others. ``base``: positions are
+    told in the base frame. ``payload`` [kg] at the tool besides that of the file, for compliances.
     """
     found = calibrated_from(
-        robot, measured, parameters=parameters, noise=noise, prior=prior, held_out=held_out, validate=validate,
-        base=base, payload=payload, seed=seed, changes=changes, progress=progress,
+        robot, measured, parameters=parameters, noise=noise, readings=readings, prior=prior, held_out=held_out,
+        validate=validate, base=base, payload=payload, seed=seed, changes=changes, progress=progress,
     )  # fmt: skip
     return DrawnCalibration(**{item.name: getattr(found, item.name) for item in fields(found)})
 
 
 @dataclass(frozen=True)
-class DrawnPlan:
+class DrawnPlan(Tabulates, ShowsItself):
     """Poses to measure, and what a campaign with them may bring."""
 
     model: CalibrationModel
     plan: PosePlan
-    noise: Noise
+    noise: Noise  # of the mean of the readings at a pose
     setup: Setup
     orientation: bool
+    readings: int = 1
+
+    @property
+    def random_prediction(self) -> float:
+        """Prediction [m] of random poses, each read once."""
+        return self.plan.random_prediction * float(np.sqrt(self.readings))
 
     @property
     def q(self) -> Array:
@@ -140,6 +142,7 @@ def plan_calibration(
     noise: Noise | None = None,
     orientation: bool = False,
     criterion: Literal["D", "prediction"] = "D",
+    readings: int = 1,
     payload: float | None = None,
     seed: int = 0,
     changes: Mapping[str, str] | None = None,
@@ -148,7 +151,8 @@ def plan_calibration(
     """``count`` poses that tell most about a robot, out of random ones within its limits.
 
     ``noise`` defaults to a laser tracker in front of the robot; ``orientation``: orientations are measured too;
-    ``criterion``: D-optimal, or the least variance of the predicted place of the tool.
+    ``criterion``: D-optimal, or the least variance of the predicted place of the tool; ``readings``: of which the
+    mean is taken at every pose.
     """
     if count < 1:
         raise InputError(f"{count} poses; expected at least 1", field="--plan")
@@ -158,7 +162,7 @@ def plan_calibration(
     if payload is not None:
         arm = arm.with_payload(payload)
     model = model_of(arm, Measured(np.zeros((0, arm.n)), np.zeros((0, 3))), parameters, description)
-    setup, device = default_station(model), noise or Tracker()
+    setup, device = default_station(model), (noise or Tracker()).of_mean(readings)
     plan = plan_poses(
         model,
         count,
@@ -169,4 +173,4 @@ def plan_calibration(
         seed=seed,
         progress=progress,
     )
-    return DrawnPlan(model, plan, device, setup, orientation)
+    return DrawnPlan(model, plan, device, setup, orientation, readings)

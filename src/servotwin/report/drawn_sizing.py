@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from servotwin.design.sizing.result import Sizing
 from servotwin.design.sizing.size import size as _size
+from servotwin.presentation import ShowsItself, Tabulates
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from servotwin.report.sizing_page import SizingFiles
 
 
-class DrawnSizing(Sizing):
+class DrawnSizing(Sizing, Tabulates, ShowsItself):
     """A sizing with pictures."""
 
     def data(self) -> dict[str, Any]:

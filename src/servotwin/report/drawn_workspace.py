@@ -15,13 +15,14 @@ from servotwin.design.workspace.parallel import Progress
 from servotwin.design.workspace.workspace import TOLERANCE, Workspace
 from servotwin.design.workspace.workspace import workspace as reachable_set
 from servotwin.errors import ShapeError
+from servotwin.presentation import ShowsItself, Tabulates
 from servotwin.robot.robot import Robot
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 
-class DrawnWorkspace(Workspace):
+class DrawnWorkspace(Workspace, Tabulates, ShowsItself):
     """A workspace with its pictures and files."""
 
     def summary(self) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from servotwin.equations.readable.document import FormName
 from servotwin.report.page import Card, Figure, Page
@@ -39,12 +40,12 @@ def equations_html(equations: RobotEquations, form: FormName = "MCg") -> str:
     return page.html()
 
 
-def mechanism_figure(robot: Robot) -> Any:
-    """Stick figure of the mechanism at its home pose."""
+def mechanism_figure(robot: Robot, q: ArrayLike | None = None) -> Any:
+    """Stick figure of the mechanism at q (n,) [rad, m], default its home pose."""
     import plotly.graph_objects as go
 
     mechanism = robot.mechanism
-    poses = robot.fkine_all(robot.q_home)
+    poses = robot.fkine_all(robot.q_home if q is None else q)
     frame_of = {frame.body: frame for frame in reversed(mechanism.frames) if frame.body >= 0}
     origins = {}
     for body, frame in frame_of.items():

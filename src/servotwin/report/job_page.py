@@ -7,16 +7,16 @@ from html import escape
 
 import numpy as np
 
-from servotwin import __version__
 from servotwin.description.display import MM, UM
 from servotwin.jobs.program import shown_file
 from servotwin.mechanism.model import BoolArray
 from servotwin.report import job_figures as figures
-from servotwin.report.animation import animation_fragment
+from servotwin.report.animation import animation_fragment, animation_player
 from servotwin.report.job_view import MENTIONED, MOVES, JobStory, Line, Step, by_line, slowed_text
 from servotwin.report.page import Card, Cell, Figure, Page
 from servotwin.report.simulation_sections import LEAST_ROWS, drive_sections, say_if_empty
 from servotwin.report.simulation_view import view
+from servotwin.version import __version__
 
 MOST_STEPS = 400  # rows of the table of every step
 COLUMNS = (
@@ -165,7 +165,8 @@ def _arm(page: Page, story: JobStory, payload: str) -> None:
         animation_fragment(
             story.result.true_robot, story.t, story.q, story.q_ref, known=story.result.robot, tool=story.X_tool,
             marks=marks, payload=word, carried=held, heading=story.result.robot.title or story.result.robot.name,
-        )
+        ),
+        animation_player(),
     )  # fmt: skip
 
 
@@ -245,7 +246,8 @@ def _path(page: Page, story: JobStory) -> None:
             story.result.true_robot, story.t, story.q, story.q_ref, known=story.result.robot, tool=story.X_tool,
             arm=False, heading="Path in space",
             marks=[(done.begin_s, f"line {done.place}: {done.said}") for done in story.done],
-        )
+        ),
+        animation_player(),
     )  # fmt: skip
     page.figures([Figure(figures.tool_speed(story), "Speed of the tool")])
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import plotly.graph_objects as go
 
-from servotwin import __version__
 from servotwin.description.display import MM, MS
 from servotwin.design.line_test import LineRun, LineTest
 from servotwin.mechanism.model import Array
@@ -15,6 +14,7 @@ from servotwin.report.files import write_json, write_page
 from servotwin.report.page import Card, Figure, Page
 from servotwin.report.page_style import COLOURS, SOFT, axis, layout
 from servotwin.simulation.results.folder import LINE_FILES, replaced_folder
+from servotwin.version import __version__
 
 POINTS = 1500
 
@@ -48,7 +48,7 @@ def line_page(test: LineTest) -> str:
         "e' + K_x e = w (eq:line-lag).",
     )
     page.figures(
-        [Figure(_pulses(test, run), run.law[0].upper() + run.law[1:]) for run in test.runs], columns=2
+        [Figure(pulse_figure(test, run), run.law[0].upper() + run.law[1:]) for run in test.runs], columns=2
     )
     page.section(
         "Laws side by side", "Largest errors at the ends of the line, where it rests, and in between."
@@ -107,7 +107,8 @@ def _error(run: LineRun) -> go.Figure:
     return figure
 
 
-def _pulses(test: LineTest, run: LineRun) -> go.Figure:
+def pulse_figure(test: LineTest, run: LineRun) -> go.Figure:
+    """Errors of the motors in pulses under one law; dashed what the position loop explains."""
     figure = go.Figure(layout=layout(300, yaxis=axis("error [pulses]")))
     pick = _picked(run.time)
     for k, motor in enumerate(test.motors):

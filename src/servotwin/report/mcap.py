@@ -9,6 +9,7 @@ import json
 import struct
 import zlib
 from collections.abc import Mapping
+from math import isfinite
 
 import numpy as np
 
@@ -28,9 +29,9 @@ def _record(kind: int, body: bytes) -> bytes:
 
 
 def mcap_bytes(topic: str, columns: Mapping[str, Array], times_ns: Array) -> bytes:
-    """A file with one topic; ``times_ns`` (k,) of the rows, from zero on."""
+    """A file with one topic; ``times_ns`` (k,) of the rows, from zero on. JSON has no NaN: null stands for it."""
     names = list(columns)
-    described = {"type": "object", "properties": {name: {"type": "number"} for name in names}}
+    described = {"type": "object", "properties": {name: {"type": ["number", "null"]} for name in names}}
     schema = json.dumps(described)
     parts = [
         MAGIC,
@@ -40,7 +41,9 @@ def mcap_bytes(topic: str, columns: Mapping[str, Array], times_ns: Array) -> byt
     ]  # fmt: skip
     table = np.column_stack([np.asarray(columns[name], dtype=np.float64) for name in names])
     for k, (instant, row) in enumerate(zip(np.asarray(times_ns).tolist(), table.tolist(), strict=True)):
-        data = json.dumps(dict(zip(names, row, strict=True))).encode()
+        data = json.dumps(
+            {name: value if isfinite(value) else None for name, value in zip(names, row, strict=True)}
+        ).encode()
         head = struct.pack("<HIQQ", 1, k & 0xFFFFFFFF, max(int(instant), 0), max(int(instant), 0))
         parts.append(_record(MESSAGE, head + data))
     body = b"".join(parts)

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from servotwin import __version__
 from servotwin.design.hydraulic import hydraulic_axis_of, valve_axes
 from servotwin.design.model_study import LOW_DAMPING, ModelStudy
 from servotwin.linear.files import mat_bytes, matlab_text
@@ -20,6 +19,7 @@ from servotwin.report.labels import plain_unit
 from servotwin.report.page import Card, Cell, Figure, Page
 from servotwin.robot.model_export import export_model
 from servotwin.simulation.results.folder import MODEL_FILES, replaced_folder
+from servotwin.version import __version__
 
 LANGUAGES = {
     "model.txt": "text",

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import plotly.graph_objects as go
 
-from servotwin import __version__
 from servotwin.mechanism.model import Array
 from servotwin.motion.optimal.result import LimitUse, OptimalMotion
 from servotwin.report.files import write_json, write_page, write_parquet
@@ -19,6 +18,7 @@ from servotwin.report.optimal_hydraulics import hydraulic_section
 from servotwin.report.page import Card, Cell, Figure, Page
 from servotwin.report.page_style import COLOURS, SOFT, axis, layout
 from servotwin.simulation.results.folder import OPTIMAL_FILES, replaced_folder
+from servotwin.version import __version__
 
 HEIGHT = 300  # px
 LEGEND_ROW = 20  # px

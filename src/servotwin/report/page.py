@@ -77,8 +77,13 @@ class Page:
         """A paragraph of plain text."""
         self._parts.append(f"<p>{escape(text)}</p>")
 
-    def fragment(self, html: str) -> None:
-        """HTML that is already safe, such as formulas in MathML."""
+    def fragment(self, html: str, shared: str = "") -> None:
+        """HTML that is already safe, such as formulas in MathML.
+
+        ``shared``: what several fragments need before them, such as a script; it stands in the page once.
+        """
+        if shared and shared not in self._parts:
+            self._parts.append(shared)
         self._parts.append(html)
 
     def note(self, text: str) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from servotwin import __version__
 from servotwin.description.display import MM, MS, UM
 from servotwin.report.page import Card, Page
 from servotwin.report.simulation_sections import LEAST_ROWS, drive_sections, pwm_words, say_if_empty
 from servotwin.report.simulation_tables import SENSIBLE
 from servotwin.report.simulation_view import View, view
 from servotwin.simulation.results.result import Result
+from servotwin.version import __version__
 
 
 def simulation_page(result: Result) -> str:

@@ -193,19 +193,19 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def csv_text(sizing: Sizing) -> str:
-    """The actuators as a table of comma-separated values with a line of names."""
+def table_rows(sizing: Sizing) -> list[dict[str, Any]]:
+    """The actuators, a row each."""
     found = sizing.assessment
     if sizing.worst is not None:
-        rows = [",".join(WORST_COLUMNS)]
-        for load in sizing.worst.loads:
-            values = [getattr(load, name) for name in WORST_COLUMNS]
-            rows.append(",".join(_cell(value) for value in values))
-        return "\n".join(rows) + "\n"
-    lines = [",".join(CSV_COLUMNS)]
-    for demand in () if found is None else found.demands:
-        row = demand_row(demand)
-        lines.append(",".join(_cell(row[name]) for name in CSV_COLUMNS))
+        return [{name: getattr(load, name) for name in WORST_COLUMNS} for load in sizing.worst.loads]
+    return [demand_row(demand) for demand in (() if found is None else found.demands)]
+
+
+def csv_text(sizing: Sizing) -> str:
+    """The actuators as a table of comma-separated values with a line of names."""
+    columns = CSV_COLUMNS if sizing.worst is None else WORST_COLUMNS
+    lines = [",".join(columns)]
+    lines += [",".join(_cell(row[name]) for name in columns) for row in table_rows(sizing)]
     return "\n".join(lines) + "\n"
 
 

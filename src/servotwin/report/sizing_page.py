@@ -6,7 +6,6 @@ import math
 from pathlib import Path
 from typing import NamedTuple
 
-from servotwin import __version__
 from servotwin.description.display import RPM
 from servotwin.design.sizing.evaluate import HOURS, ActuatorDemand, Check
 from servotwin.design.sizing.pareto import gap_words
@@ -19,6 +18,7 @@ from servotwin.report.labels import joint_units
 from servotwin.report.page import Card, Cell, Figure, Page
 from servotwin.report.sizing_data import csv_text, sizing_data
 from servotwin.simulation.results.folder import SIZING_FILES, replaced_folder
+from servotwin.version import __version__
 
 TIGHT = 0.9  # share of a limit that is worth a colour
 YEAR = 8766.0  # h

@@ -7,15 +7,15 @@ from pathlib import Path
 import numpy as np
 import plotly.graph_objects as go
 
-from servotwin import __version__
 from servotwin.description.display import MM
 from servotwin.design.statics import Ellipsoid, Statics, actuator_units, without_noise
 from servotwin.mechanism.model import Array
 from servotwin.report.files import write_json, write_page
 from servotwin.report.page import Card, Cell, Figure, Page
 from servotwin.report.page_style import COLOURS, INK, axis, layout
-from servotwin.report.skeleton import body_poses, skeleton
+from servotwin.scene.skeleton import body_poses, skeleton
 from servotwin.simulation.results.folder import STATICS_FILES, replaced_folder
+from servotwin.version import __version__
 
 TORQUE = {"rad": "N m", "m": "N"}
 SHOWN = 0.25  # length of the longest semi-axis in the picture, as part of the arm's extent
@@ -60,7 +60,7 @@ def statics_page(found: Statics) -> str:
     page.section(
         "Pose and ellipsoids", "Velocity of unit actuator velocities and force of unit actuator torques."
     )
-    page.figures([Figure(_picture(found, *view), title) for title, view in _VIEWS.items()], columns=2)
+    page.figures([Figure(statics_picture(found, *view), title) for title, view in _VIEWS.items()], columns=2)
     page.section("Torques", "tau = J^T F + g(q); actuators behind their gears.")
     _torque_tables(page, found)
     if found.limits:
@@ -104,13 +104,13 @@ def _torque_tables(page: Page, found: Statics) -> None:
 _VIEWS = {"From the side": (0, 2), "From above": (0, 1)}
 
 
-def _picture(found: Statics, right: int, up: int) -> go.Figure:
+def statics_picture(found: Statics, right: int, up: int) -> go.Figure:
     """The arm and its ellipsoids seen along an axis of the base."""
     bones = skeleton(found.robot)
     place = MM * bones.positions(body_poses(found.robot, found.q[None]))[0][:, [right, up]]
     x: list[float | None] = []
     y: list[float | None] = []
-    for path in (*bones.bars, *bones.slides, *((*plate, plate[0]) for plate in bones.plates)):
+    for path in bones.lines:
         x += [*(float(place[i, 0]) for i in path), None]
         y += [*(float(place[i, 1]) for i in path), None]
     figure = go.Figure(go.Scatter(x=x, y=y, mode="lines", line={"color": INK, "width": 3}, name="arm"))

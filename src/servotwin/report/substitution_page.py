@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import plotly.graph_objects as go
 
-from servotwin import __version__
 from servotwin.hil.result import SubstitutionResult, SubstitutionRun, spectrum, steady_part
 from servotwin.mechanism.model import Array
 from servotwin.report.files import write_json, write_page, write_parquet
@@ -20,6 +19,7 @@ from servotwin.report.page import Card, Cell, Figure, Page
 from servotwin.report.page_style import INK, axis, layout
 from servotwin.report.traces import DOTTED, colour, line
 from servotwin.simulation.results.folder import LINK, PAGE, RUN_FILES, SIGNALS, SUMMARY, replaced_folder
+from servotwin.version import __version__
 
 MILLI = 1e3
 MOST_JOINTS = 8  # that get figures of their own

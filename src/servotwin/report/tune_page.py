@@ -8,7 +8,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from servotwin import __version__
 from servotwin.control.servo.axis_data import controller_of
 from servotwin.control.tuning.gains import Gains, float_gains
 from servotwin.control.tuning.loop_warnings import RUNNING
@@ -21,6 +20,7 @@ from servotwin.report.labels import finite, joint_units, plain_unit, titled, uni
 from servotwin.report.page import Card, Cell, Figure, Page
 from servotwin.report.tune_modes import modes_data, modes_section
 from servotwin.simulation.results.folder import TUNE_FILES, replaced_folder
+from servotwin.version import __version__
 
 GAIN_UNITS = {
     "position": "1/s",

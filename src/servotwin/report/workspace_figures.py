@@ -16,7 +16,7 @@ from servotwin.design.workspace.workspace import PlaneSet, Workspace
 from servotwin.errors import KinematicsError
 from servotwin.mechanism.model import Array, IntArray
 from servotwin.report.page_style import COLOURS, INK, SOFT, axis, layout
-from servotwin.report.skeleton import body_poses, skeleton
+from servotwin.scene.skeleton import body_poses, skeleton
 
 FILL = "rgba(86, 130, 170, 0.14)"
 EXTRA = ("#8c564b", "#7f7f7f", "#bcbd22", "#17becf")
@@ -137,7 +137,7 @@ def _arm(figure: go.Figure, ws: Workspace, view: PlaneSet, q: Array, ink: str, w
     flat = MM * (place - view.origin) @ np.stack([view.right, view.up]).T
     x: list[float | None] = []
     y: list[float | None] = []
-    for path in (*bones.bars, *bones.slides, *((*plate, plate[0]) for plate in bones.plates)):
+    for path in bones.lines:
         x += [*(float(flat[i, 0]) for i in path), None]
         y += [*(float(flat[i, 1]) for i in path), None]
     name = "arm at home" if ink == INK else "arm at the ends of its reach"
@@ -210,7 +210,7 @@ def solid_figure(ws: Workspace) -> go.Figure:
         figure.add_trace(_surface(mesh, int(k), ws.mesh_limits[int(k)].name, colours))
     bones = skeleton(ws.robot)
     place = MM * bones.positions(body_poses(ws.robot, ws.robot.q_home[None]))[0]
-    paths = [*bones.bars, *bones.slides, *((*plate, plate[0]) for plate in bones.plates)]
+    paths = list(bones.lines)
     figure.add_trace(_lines([place[list(path)] for path in paths], "arm at home", INK, 6))
     if ws.cube is not None:
         figure.add_trace(_lines(_cube_edges(ws.cube), "largest cube", SOFT, 4))

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from servotwin import __version__
 from servotwin.description.display import MM
 from servotwin.design.statics import actuator_yield, rigid_note
 from servotwin.design.workspace.maps import Measure
@@ -17,6 +16,7 @@ from servotwin.report.files import write_bytes, write_json, write_page
 from servotwin.report.page import Card, Figure, Page
 from servotwin.report.workspace_figures import map_figure, map_grid, measures_of, solid_figure, view_figure
 from servotwin.simulation.results.folder import WORKSPACE_FILES, replaced_folder
+from servotwin.version import __version__
 
 Maps = tuple[Array, Array, dict[str, Array]]
 

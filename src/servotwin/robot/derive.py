@@ -22,6 +22,7 @@ from servotwin.equations.readable.regressor import BaseParameters, base_paramete
 from servotwin.equations.readable.writer import Writer
 from servotwin.errors import ServotwinError, ShapeError, UnsupportedError
 from servotwin.mechanism.model import Array
+from servotwin.presentation import Reports, ShowsItself
 from servotwin.robot.arguments import joint_array
 from servotwin.robot.regular import regular_poses
 from servotwin.robot.robot import Robot
@@ -81,7 +82,7 @@ def numbered(robot: Robot, language: str, functions: Sequence[str] | None = None
 
 
 @dataclass(frozen=True)
-class RobotEquations:
+class RobotEquations(Reports, ShowsItself):
     """Closed forms of one robot and the ways to write them down."""
 
     robot: Robot

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from servotwin.cache.sources import source_digest
 from servotwin.cache.store import read_entry, write_entry
 from servotwin.description.placed import override_text
-from servotwin.description.reach import Reach, outside
+from servotwin.description.reach import Named, Reach, outside
 from servotwin.description.regular_file import URDF, read_bytes
 from servotwin.errors import RobotWarning, ServotwinError
 from servotwin.mechanism.model import Mechanism
@@ -53,9 +53,12 @@ def load_robot(
         raise ServotwinError("overrides must map fields to values, such as {'axes.A.gear.ratio': '80'}")
     with outside(allow_outside):
         checked = load_checked(robot, {field: override_text(value) for field, value in changes.items()})
+        source = "" if _named(robot) else Named(str(Path(robot).absolute()), Reach.of(robot))
     for line in checked.warnings:
         warnings.warn(line, RobotWarning, stacklevel=2)
-    return Robot(checked.mechanism, engine=engine, title=checked.title, warnings=checked.warnings)
+    return Robot(
+        checked.mechanism, engine=engine, title=checked.title, warnings=checked.warnings, source=source
+    )
 
 
 class Checked(NamedTuple):
@@ -82,7 +85,7 @@ def load_checked(robot: str | Path, overrides: Mapping[str, str]) -> Checked:
 
 
 def _key(robot: str | Path, overrides: Mapping[str, str]) -> str:
-    named = isinstance(robot, str) and not robot.lower().endswith((".yaml", ".yml", ".urdf"))
+    named = _named(robot)
     place = f"catalogue {robot}" if named else str(Path(robot).absolute())
     reach = None if named else Reach.of(robot).folder
     changes = sorted((field, text, str(getattr(text, "origin", ""))) for field, text in overrides.items())
@@ -90,6 +93,11 @@ def _key(robot: str | Path, overrides: Mapping[str, str]) -> str:
     # two installations may share the store, and each has a catalogue of its own
     parts = [str(PACKAGE), place, reach, here, changes, _loader_version()]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def _named(robot: str | Path) -> bool:
+    """Whether it is a name of the catalogue."""
+    return isinstance(robot, str) and not robot.lower().endswith((".yaml", ".yml", ".urdf"))
 
 
 @cache

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from servotwin.equations.derivation import Numbers
 from servotwin.errors import KinematicsError, ServotwinError, ShapeError, UnsupportedError
 from servotwin.mechanism.model import Array, FrameQuantities, Limits, Mechanism, Quantities
+from servotwin.presentation import Plots, ShowsItself, Tabulates, present
 from servotwin.robot.arguments import explain, given_torques, joint_array, real_array, wrench_array
 from servotwin.robot.closed_chain import ClosedChain
 from servotwin.robot.graph_engine import GraphEngine
@@ -36,7 +37,7 @@ class Hybrid(NamedTuple):
     qdd: Array
 
 
-class Robot(ClosedChain):
+class Robot(ClosedChain, Plots, Tabulates, ShowsItself):
     """Kinematics and dynamics of one robot; immutable, every change gives another robot.
 
     ``q``, ``qd``, ``qdd``, ``tau`` are arrays (..., n): one value per joint in
@@ -60,17 +61,20 @@ class Robot(ClosedChain):
         engine: EngineName = "auto",
         title: str = "",
         warnings: Sequence[str] = (),
+        source: str = "",
     ) -> None:
         if engine not in ("auto", "graph", "recursive"):
             raise ServotwinError(f"engine is '{engine}'; expected 'auto', 'graph' or 'recursive'")
         # Written past __setattr__, which refuses: a robot does not change.
         self.__dict__.update(mechanism=mechanism, title=title, engine_name=engine, warnings=tuple(warnings))
+        self.__dict__["source"] = source
         self.__dict__["_engine"] = _pick_engine(mechanism, engine)
 
     mechanism: Mechanism
     title: str
     engine_name: EngineName
     warnings: tuple[str, ...]  # what its file contradicts, one line each
+    source: str  # path of the file it was loaded from, where pictures find its meshes; else empty
     _engine: GraphEngine | RecursiveDynamics | ClosedEngine
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -80,7 +84,7 @@ class Robot(ClosedChain):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Compiled kernels stay behind; they are found again in the cache.
-        return _rebuilt, (self.mechanism, self.engine_name, self.title, self.warnings)
+        return _rebuilt, (self.mechanism, self.engine_name, self.title, self.warnings, str(self.source))
 
     # --- what it is -------------------------------------------------------------------------------
     @property
@@ -362,6 +366,19 @@ class Robot(ClosedChain):
 
         return state_space(self)
 
+    # --- pictures ---------------------------------------------------------------------------------
+    def show(self, q: ArrayLike | None = None) -> Any:
+        """Itself at q (n,), default home, in space with sliders: notebooks show it, ``.save(path)`` writes a page."""
+        return present(self, "show", q)
+
+    def teach(self, q: ArrayLike | None = None, **options: Any) -> Any:
+        """Open itself in the browser with sliders for joints and tool, branches, limits, ellipsoids and torques.
+
+        Returns at once; ``close()`` of what it returns ends it, and so does the end of the program. Options: see
+        ``servotwin.view``.
+        """
+        return present(self, "teach", q, **options)
+
     # --- other robots -----------------------------------------------------------------------------
     def with_payload(
         self,
@@ -406,10 +423,18 @@ class Robot(ClosedChain):
 
     def with_engine(self, engine: EngineName) -> Robot:
         """The same robot computed by generated code ('graph') or by recursion ('recursive')."""
-        return Robot(self.mechanism, engine=engine, title=self.title, warnings=self.warnings)
+        return Robot(
+            self.mechanism, engine=engine, title=self.title, warnings=self.warnings, source=self.source
+        )
 
     def _changed(self, mechanism: Mechanism) -> Robot:
-        return Robot(mechanism, engine=self.engine_name, title=self.title, warnings=self.warnings)
+        return Robot(
+            mechanism,
+            engine=self.engine_name,
+            title=self.title,
+            warnings=self.warnings,
+            source=self.source,
+        )
 
     # --- internals --------------------------------------------------------------------------------
     @property
@@ -495,8 +520,10 @@ class Robot(ClosedChain):
         explain(error, self.joint_names, self._sliding, arguments)
 
 
-def _rebuilt(mechanism: Mechanism, engine: EngineName, title: str, warnings: tuple[str, ...]) -> Robot:
-    return Robot(mechanism, engine=engine, title=title, warnings=warnings)
+def _rebuilt(
+    mechanism: Mechanism, engine: EngineName, title: str, warnings: tuple[str, ...], source: str
+) -> Robot:
+    return Robot(mechanism, engine=engine, title=title, warnings=warnings, source=source)
 
 
 def _pick_engine(mechanism: Mechanism, engine: EngineName) -> GraphEngine | RecursiveDynamics | ClosedEngine:

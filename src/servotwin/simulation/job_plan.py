@@ -12,6 +12,7 @@ from servotwin.jobs.program import Program
 from servotwin.jobs.syntax import Job
 from servotwin.motion.limits import MotionLimits
 from servotwin.motion.retiming import Limiting, limiting, quickest
+from servotwin.presentation import Plots, ShowsItself, Tabulates
 from servotwin.robot.robot import Robot
 from servotwin.simulation.job_run import rehearse
 from servotwin.simulation.results.job_log import JobLog
@@ -31,7 +32,7 @@ class PlannedPath:
 
 
 @dataclass(frozen=True)
-class JobPlan:
+class JobPlan(Plots, Tabulates, ShowsItself):
     """What a job does on an arm that follows exactly, and its paths; ``log`` has its duration and alarms."""
 
     log: JobLog

@@ -20,7 +20,7 @@ from servotwin.mechanism.model import Array
 from servotwin.simulation.plant.machine import Machine
 from servotwin.simulation.scenario.io_script import Surroundings
 
-FAULT_TEXTS = {DriveFault.OVER_TEMPERATURE: "overload: the winding of motor {motor} is too hot"}
+FAULT_TEXTS = {DriveFault.OVER_TEMPERATURE: "the winding of motor {motor} is too hot"}
 AHEAD = 1_000_000_000  # ns for which room for rows is made at once
 BREATH = 0.05  # s of computing after which progress, budget and keys are looked at again
 
@@ -158,6 +158,12 @@ class MachinePlant:
         self._status = machine.world["state"]["status"]
         self._faults = machine.servo.faults
         self._setpoints = np.zeros((1, len(machine.axes), 3))
+
+    def load_code(self, watch: QuickWatch) -> None:
+        """Look once, so that the machine code of it is there before a run is timed."""
+        q = self._position()
+        here = (self._counts, self._per_rad, self.machine.inverse, self._faults)
+        look(*here, np.array([q, q]), *watch.numbers, np.empty_like(q))
 
     def feedback(self) -> Feedback:
         """See ``Plant``."""

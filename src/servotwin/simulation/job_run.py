@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from servotwin.jobs.syntax import Job, ShaperDefault
 from servotwin.mechanism.build import build_mechanism
 from servotwin.mechanism.model import Array
 from servotwin.motion.limits import limits_of
+from servotwin.presentation import present
 from servotwin.robot.robot import Robot
 from servotwin.simulation.assembly import Run, collect, machine_of, robots_of
 from servotwin.simulation.job_plant import IdealPlant, MachinePlant
@@ -66,6 +67,21 @@ class JobRun(NamedTuple):
     log: JobLog
     commands: Commands
     player: Player
+
+    def plot(self, what: str | None = None) -> Any:
+        """A picture as a Plotly figure: 'timeline', 'time', 'speed', or one of its result."""
+        return present(self, "plot", what)
+
+    def to_frame(self, library: str | None = None) -> Any:
+        """The instructions that were carried out as a table of pandas or polars."""
+        return present(self, "to_frame", library)
+
+    def report(self, folder: str | Path, *, overwrite: bool = False, gripper: str = "") -> Any:
+        """Write page, summary, instructions and signals; ``gripper``: the output that holds the payload."""
+        return present(self, "report", folder, overwrite=overwrite, gripper=gripper)
+
+    def _repr_html_(self) -> str:
+        return str(present(self, "html"))
 
 
 class JobFailedError(SimulationError):
@@ -164,11 +180,13 @@ def run_job(
     start = Start(_start_pose(scenario, model), settled=False)  # the brakes have held the arm until now
     began = time.perf_counter()
     machine = machine_of(scenario, model, plant, start, rows=ROWS, row_every_ns=every, allow_code=allow_code)
+    acted_on = MachinePlant(machine, scenario.plant_description, Surroundings(script))
+    acted_on.load_code(controller.quick_watch)
     compiled = time.perf_counter() - began
     before = energies_before(machine, plant)
     began = time.perf_counter()
     played = play(
-        controller, MachinePlant(machine, scenario.plant_description, Surroundings(script)),
+        controller, acted_on,
         settle=chosen.settle, time_limit=limit, progress=progress, expected=expected + chosen.settle,
         budget=chosen.budget, option=option,
     )  # fmt: skip

@@ -92,7 +92,7 @@ class LiveRobot:
     ``drives`` True simulates motors and servo loops; otherwise the arm is where it shall be. ``surroundings``: inputs,
     safety circuit and enabling switch as the controller sees them. ``allow_code``: the Python code of actuators that
     the robot file names is run. ``step`` waits for the ``clock``, by default for nothing; ``planning``: how jobs are
-    planned between two periods, see ``Stepper``.
+    planned between two periods, see ``Stepper``; ``completed`` adds what a file leaves out, such as brakes.
     """
 
     def __init__(
@@ -108,8 +108,11 @@ class LiveRobot:
         allow_code: bool = False,
         clock: Clock | None = None,
         planning: Callable[[Work], None] = in_turn,
+        completed: Callable[[RobotDescription], RobotDescription] | None = None,
     ) -> None:
         description = read_description(robot, dict(overrides or {}), allow_outside=allow_outside)
+        if completed is not None:
+            description = completed(description)
         self.description = description
         self.robot = Robot(build_mechanism(description), title=description.title)
         self.limits = limits_of(self.robot, description)

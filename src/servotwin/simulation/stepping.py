@@ -25,6 +25,8 @@ class Beside:
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="planning")
         self._last: Future[None] | None = None
+        # the thread begins now: later it would inherit the priority of a real-time caller
+        self._pool.submit(int)
 
     def __call__(self, work: Work) -> None:
         """Begin with the work, unless the last one is still under way."""

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from plotly.offline import get_plotlyjs
 
-from servotwin.cli import demo, simulate
+from servotwin.cli import simulate
 from servotwin.cli.main import main
 from servotwin.simulation.results.folder import replaced_folder
 from servotwin.simulation.results.mark import MARK
@@ -92,7 +92,7 @@ def test_demo_that_diverges_keeps_what_there_is(
         small.robot({"controller": {"gains": gains}}, axes={"A": axis}),
         {"move": [{"to": {"A": "1 rad"}}]},
     )
-    monkeypatch.setattr(demo, "SCENARIOS", (str(path), "scara-full-range"))
+    monkeypatch.setattr("servotwin.workbench.demonstration.SCENARIOS", (str(path), "scara-full-range"))
     out = tmp_path / "out"
     assert main(["demo", "--out", str(out)]) == 1
     printed = capsys.readouterr()

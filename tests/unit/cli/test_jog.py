@@ -14,9 +14,10 @@ from servotwin.cli import teach
 from servotwin.errors import InputError, ServotwinError
 from servotwin.jobs.points_file import read_points
 from servotwin.robot.load import load_robot
+from servotwin.workbench.jogging import DIRECTIONS
 
 Capture = pytest.CaptureFixture[str]
-NOTHING: dict[str, str | None] = dict.fromkeys(command.DIRECTIONS)
+NOTHING: dict[str, str | None] = dict.fromkeys(DIRECTIONS)
 BENT = "30 deg, 60 deg, 50 mm, 20 deg"
 
 

@@ -15,6 +15,7 @@ from servotwin import __version__
 from servotwin.cli.main import main
 
 COMMANDS = (
+    "pendant",
     "robots",
     "info",
     "check",

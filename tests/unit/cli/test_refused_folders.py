@@ -94,7 +94,7 @@ def test_play_that_is_refused_is_so_before_the_motion_is_computed(tmp_path: Path
 
 def test_comparison_that_is_refused_leaves_no_folder(tmp_path: Path, monkeypatch: Patch) -> None:
     monkeypatch.setattr("servotwin.simulation.results.result_files.read_result", lambda *a, **k: _saved())
-    monkeypatch.setattr("servotwin.simulation.comparing.measured_signals.read_measured", refused)
+    monkeypatch.setattr("servotwin.workbench.comparing.read_measured", refused)
     assert main(["compare", "run", "robot.csv", "--out", str(tmp_path / "a")]) == 2
     assert list(tmp_path.iterdir()) == []
 

@@ -11,7 +11,7 @@ from servotwin.control.main.exchange import Feedback
 from servotwin.control.main.main_controller import MainController
 from servotwin.control.main.shaped_cursor import ShapedCursor
 from servotwin.control.main.states import Event, Mode, State
-from servotwin.control.main.time_scaling import FIRM, GENTLE, Cursor, Pace, Planned
+from servotwin.control.main.time_scaling import FIRM, GENTLE, HARD, Cursor, Pace, Planned
 from servotwin.description.load import read_description
 from servotwin.mechanism.build import build_mechanism
 from servotwin.mechanism.model import Array
@@ -166,6 +166,23 @@ def test_stop_is_not_shaped_and_keeps_path_and_limits() -> None:
     q, qd, _ = gone(cursor, [1.0])
     assert cursor.done
     np.testing.assert_allclose(robot().fkine(q[-1])[:3, 3], [0.915, 0.5, 0.7], atol=1e-9)
+
+
+@pytest.mark.parametrize("pace", [FIRM, HARD])
+def test_stop_that_is_called_off_while_the_arm_moves_comes_to_rest_first(pace: Pace) -> None:
+    """A shaper begins with an arm that stands: what still moves brakes on, and no joint jumps."""
+    cursor = shaped(line(0.5))
+    for _ in range(600):
+        before = cursor.advance(T, 1.0, GENTLE)[0][1]
+    most = 1.02 * pace.share * controller().limits.acceleration
+    for k in range(20_000):
+        qd = cursor.advance(T, *((0.0, pace) if k < 3 else (1.0, GENTLE)))[0][1]
+        assert (np.abs(qd - before) / T <= (most if k < 4 else most / pace.share)).all(), k
+        assert k > 3 or qd.any()
+        before = qd
+        if cursor.done:
+            break
+    assert cursor.done
 
 
 def test_emergency_stop_takes_power_away_without_waiting_for_the_shaper() -> None:

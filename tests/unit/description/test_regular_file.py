@@ -200,6 +200,10 @@ OWN = {
     "kernels/cache.py",
     "report/animation.py",  # the script of the page
     "report/files.py",
+    "scene/script.py",  # the script of the page
+    "pendant/view/dropped.py",  # writes what was dropped into a folder of its own
+    "pendant/page/pendant.py",  # the page itself
+    "pendant/web/pages.py",  # files of the package that pages load
     "description/write.py",
     "description/regular_file.py",
     "simulation/results/folder.py",

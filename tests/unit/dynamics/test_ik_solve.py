@@ -7,11 +7,12 @@ import math
 import numpy as np
 import pytest
 
+from servotwin.description.frames import rot_rpy, transform
 from servotwin.dynamics.ik import ikine, ikine_all
 from servotwin.dynamics.ik.branches import closest_equivalent, equivalents, principal
 from servotwin.dynamics.ik.elementary import trig_roots, two_link_angles
 from servotwin.dynamics.ik.geometry import tool_chain
-from servotwin.dynamics.ik.pose import pose_error, rotation, rotation_vector
+from servotwin.dynamics.ik.pose import checked_poses, pose_error, rotation, rotation_vector
 from servotwin.errors import InputError, ShapeError, UnsupportedError
 from servotwin.mechanism.model import CutKind, Frame, LoopClosure
 from tests.unit.dynamics.ik_arms import fkine, puma, random_pose, rot, scara, shift
@@ -148,3 +149,21 @@ def test_two_link_angles_reach_the_tip() -> None:
 
 def test_rotation_helper_matches_the_reference() -> None:
     np.testing.assert_allclose(rotation(np.array([0.0, 0.0, 1.0]), 0.7), rot("z", 0.7)[:3, :3], atol=1e-16)
+
+
+def test_one_pose_is_checked_as_many_are() -> None:
+    rng = np.random.default_rng(6)
+    for skewness in (0.0, 1e-12, 1e-8, 5e-7):
+        X = transform(rot_rpy(tuple(rng.uniform(-3.0, 3.0, 3))), rng.normal(size=3))
+        X[:3, :3] += skewness * rng.uniform(-0.4, 0.4, (3, 3))
+        one = checked_poses(X)
+        np.testing.assert_allclose(one, checked_poses(X[None])[0], rtol=0.0, atol=1e-15)
+        np.testing.assert_allclose(one[:3, :3].T @ one[:3, :3], np.eye(3), atol=1e-15)
+    for k in (0, 5, 10, 12, 15):
+        X = transform(rot_rpy((0.1, 0.2, 0.3)), (1.0, 2.0, 3.0))
+        X.flat[k] += 1e-5
+        for poses in (X, X[None]):
+            with pytest.raises(InputError, match="not a rigid transform"):
+                checked_poses(poses)
+    with pytest.raises(InputError, match="not a rigid transform"):
+        checked_poses(np.diag([1.0, 1.0, -1.0, 1.0]))

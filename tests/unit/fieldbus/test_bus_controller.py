@@ -2,52 +2,31 @@
 
 from __future__ import annotations
 
+import itertools
+import struct
 from dataclasses import replace
-from functools import cache
-from typing import Any
 
 import numpy as np
 import pytest
 
-import servotwin as st
+from controlled_bus import LOCK_STEP, ROBOT, on_the_bus, segment
+from servotwin.control.main.alarms import AlarmKind
 from servotwin.control.main.states import Event, State
 from servotwin.errors import InputError
 from servotwin.fieldbus.cia402.application import Drives, ideal_plant
 from servotwin.fieldbus.cia402.states import State as DriveState
-from servotwin.fieldbus.controller.axes import next_word
+from servotwin.fieldbus.controller.axes import POSITION, next_word
 from servotwin.fieldbus.controller.clock import BusClock
 from servotwin.fieldbus.controller.modes import PcMode
 from servotwin.fieldbus.controller.operator_panel import OperatorPanel, operate, queued
 from servotwin.fieldbus.controller.robot import BusRobot, BusSettings
 from servotwin.fieldbus.controller.run import control_job
+from servotwin.fieldbus.ethercat.master.exchange import Outcome
 from servotwin.fieldbus.ethercat.master.port import SegmentPort
 from servotwin.fieldbus.ethercat.slave.records import ClockKind
 from servotwin.fieldbus.ethercat.slave.segment import Segment
 from servotwin.fieldbus.objects.communication import Identity
 from servotwin.simulation.job_run import rehearse
-
-ROBOT = "palletizer-4"
-LOCK_STEP = BusSettings(lock_step=True)
-
-
-@cache
-def home() -> Any:
-    robot = st.load_robot(ROBOT)
-    return robot.mechanism.rotors.N @ robot.q_home
-
-
-def segment(axes: tuple[int, ...] = (1, 1, 1, 1), **settings: Any) -> tuple[Segment, Drives]:
-    drives = Drives(axes)
-    drives.attach(ideal_plant(drives))
-    drives.drives["feedback"]["position"] = home()
-    return Segment(drives.application(), clock=ClockKind.LOCK_STEP, **settings), drives
-
-
-def on_the_bus(axes: tuple[int, ...] = (1, 1, 1, 1)) -> tuple[BusRobot, Drives]:
-    line, drives = segment(axes)
-    robot = BusRobot(ROBOT, SegmentPort(line), settings=LOCK_STEP)
-    robot.start()
-    return robot, drives
 
 
 def finish(robot: BusRobot) -> None:
@@ -143,7 +122,7 @@ def test_lost_frames_beyond_the_tolerance_stop_and_can_be_recovered_from() -> No
     for _ in range(5):
         robot.step()
     assert robot.controller.state is State.FAULT
-    assert "frames are lost between the master and slave 1" in str(robot.controller.alarms[0])
+    assert str(robot.controller.alarms[0]).startswith("bus: frames are lost between the master and slave 1")
     line.record["lose"] = 0
     reply = robot.press(Event.RESET)
     assert reply, reply.reason
@@ -162,6 +141,34 @@ def test_slave_that_leaves_op_stops_at_once_and_reset_brings_the_bus_up_again() 
     assert robot.enable()
 
 
+def test_speeds_without_clocks_are_those_between_the_frames_that_had_drives_measure(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Frames come at uneven instants; each fetches what was measured when the one before it passed."""
+    robot, _ = on_the_bus()
+    plant, image = robot.plant, robot.plant.image
+    monkeypatch.setattr(plant, "clock", object())
+    monkeypatch.setattr(robot.master, "reference", None)
+    instants = np.cumsum([1_000_000, 700_000, 1_300_000, 1_000_000, 2_600_000, 400_000, 1_000_000])
+    axis, speed = plant.axes[0], 50_000.0  # counts/s
+    start = plant.positions.copy()
+    found = []
+    for before, at in itertools.pairwise(instants):
+        image.record["sent_at"] = before
+
+        def cycle(before: int = int(before), at: int = int(at)) -> Outcome:
+            image.record["sent_at"] = at
+            place, counts = axis.inputs[POSITION], round(start[0] + speed * before * 1e-9)
+            struct.pack_into(place.format, memoryview(image.inputs).cast("B"), place.at, counts)
+            return Outcome.WELL
+
+        monkeypatch.setattr(image, "cycle", cycle)
+        plant.idle()
+        found.append(plant.feedback().qd)
+    expected = np.linalg.inv(robot.robot.mechanism.rotors.N)[:, 0] * speed / axis.per_rad
+    assert np.array(found[2:]) == pytest.approx(np.tile(expected, (len(found) - 2, 1)), rel=0.05)
+
+
 def test_targets_outside_the_limits_are_not_sent() -> None:
     robot, drives = on_the_bus()
     assert robot.enable()
@@ -171,6 +178,7 @@ def test_targets_outside_the_limits_are_not_sent() -> None:
     robot.plant.carry_on(jump, 0, 1)
     robot.plant.carry_on(jump, 0, 1)
     assert "too far from the last one: not sent" in robot.plant.fault
+    assert robot.plant.feedback().fault_kind is AlarmKind.SPEED
     assert drives.drives["feedback"]["position"] == pytest.approx(before, abs=1e-5)
 
 

@@ -134,6 +134,32 @@ def test_homing_can_be_stopped_and_begun_again() -> None:
     assert drive.home == pytest.approx(CAM[0], abs=3e-4)
 
 
+@pytest.mark.parametrize("start", [-2.2, 2.6])
+@pytest.mark.parametrize("method", list(range(7, 15)) + list(range(23, 31)))
+def test_axis_too_fast_to_turn_on_the_cam_does_not_take_its_far_edge(method: int, start: float) -> None:
+    drive = Homing(method, start)
+    fast, rate = 4.0, 6.0  # turns/s, turns/s2: 1.3 turns to rest, and the cam has 1.05
+    drive.objects["homing_speed_switch"], drive.objects["homing_acceleration"] = fast * TURN, rate * TURN
+    drive.run()
+    assert drive.inputs[0] & 0x3400 == 0x1400
+    tolerance = 1e-6 if method < 17 else fast * 0.001 * 1.1
+    assert drive.home == pytest.approx(expected(method), abs=tolerance)
+
+
+def test_edge_that_is_passed_while_a_halt_slows_down_is_the_home_position() -> None:
+    drive, final = Homing(23, 2.6), 3
+    while drive.drives.drives["homing_phase"][0] != final or drive.shaft > CAM[0] + 0.02:
+        drive.switches()
+        drive.cycle(ENABLE | 0x10)
+    drive.objects["homing_acceleration"] = 0.4 * TURN  # 0.05 turns to rest
+    for _ in range(1000):
+        drive.switches()
+        drive.cycle(ENABLE | 0x110)
+    assert drive.shaft < CAM[0] - 0.02
+    drive.run()
+    assert drive.home == pytest.approx(CAM[0], abs=SLOW * 0.001 * 1.1)
+
+
 def test_methods_that_are_not_there_are_refused_by_sdo() -> None:
     drive = OneDrive()
     for method in (15, 16, 31, 32, 36, -1):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from one_drive import ENABLED, FAULT, REACTION
 from robot_bus import ENABLE, RESET, SHUTDOWN, RobotBus
 from servotwin.errors import InputError
+from servotwin.fieldbus.ethercat.frames import Command, Frame, encode_frame, physical
 from servotwin.fieldbus.robot.faults import KINDS, Injection, parse_fault_plan
 
 # The standard's codes, written down a second time.
@@ -97,74 +99,76 @@ def test_what_the_hardware_reports_switches_off_at_once(bus: RobotBus, kind: str
     recover(bus, 1, REPORTED[kind])
 
 
-def test_undervoltage_is_found_by_the_drives(bus: RobotBus) -> None:
+@dataclass(frozen=True)
+class Found:
+    """A fault that the drive finds by its sensors: injected, with its value in 2010:02, into an axis.
+
+    ``all``: every drive reports it. ``ramp``: the drive still has power, and slows down first.
+    """
+
+    kind: str
+    code: int
+    value: int = 0
+    axis: int = 1
+    all: bool = False
+    ramp: bool = False
+
+
+FOUND = (
+    Found("supply-voltage", 0x3220, 150_000, all=True),
+    Found("supply-voltage", 0x3210, 600_000, all=True),
+    Found("power-off", 0x3220, all=True),
+    Found("winding-hot", 0x4310, 1700),
+    Found("winding-open", 0x7122),
+    Found("brake-closes", 0x8611, ramp=True),
+    Found("encoder-stuck", 0x8611, axis=3, ramp=True),
+    Found("encoder-loses-pulses", 0x8611, 3 * TURN, ramp=True),
+    Found("current-sensor-offset", 0x2310, 100_000, axis=3),
+)
+
+
+@pytest.mark.parametrize("fault", FOUND, ids=lambda fault: f"{fault.kind}-{fault.code:04X}")
+def test_what_the_drive_finds_has_its_code_its_reaction_and_its_recovery(bus: RobotBus, fault: Found) -> None:
     ready(bus)
-    inject(bus, "supply-voltage", 150_000)
-    bus.cycle(ENABLE, 40)
-    assert bus.codes() == [0x3220] * 4
-    assert 140_000 < bus.object(0, "bus_voltage") < 160_000
-    recover(bus, 1, 0x3220)
-
-
-def test_overvoltage_is_found_by_the_drives(bus: RobotBus) -> None:
-    ready(bus)
-    inject(bus, "supply-voltage", 600_000)
-    bus.cycle(ENABLE, 40)
-    assert bus.codes() == [0x3210] * 4
-    recover(bus, 1, 0x3210)
-
-
-def test_power_that_goes_is_an_undervoltage_and_brakes_hold(bus: RobotBus) -> None:
-    ready(bus)
-    inject(bus, "power-off")
-    bus.cycle(ENABLE, 40)
-    assert bus.codes() == [0x3220] * 4
-    recover(bus, 1, 0x3220)
-
-
-def test_hot_winding(bus: RobotBus) -> None:
-    ready(bus)
-    inject(bus, "winding-hot", 1700)
-    bus.cycle(ENABLE, 40)
-    assert bus.codes()[1] == 0x4310
-    assert bus.object(1, "temperature") == pytest.approx(1700, abs=20)
-    recover(bus, 1, 0x4310)
-
-
-def test_open_winding_is_found_by_the_missing_current(bus: RobotBus) -> None:
-    ready(bus)
-    inject(bus, "winding-open")
-    move(bus, 300, 0x7122)
-    bus.cycle(ENABLE, 20)
-    recover(bus, 1, 0x7122)
-
-
-def test_jammed_brake_is_a_following_error(bus: RobotBus) -> None:
-    ready(bus)
-    bus.set_object("following_window", TURN // 100)
-    inject(bus, "brake-closes")
-    move(bus, 300, 0x8611)
-    bus.cycle(ENABLE, 300)
+    bus.set_object("following_window", TURN // 100 if fault.ramp else TURN, fault.axis)
+    inject(bus, fault.kind, fault.value, fault.axis)
+    move(bus, 300, fault.code)
+    concerned = range(bus.m) if fault.all else (fault.axis,)
+    for j in concerned:
+        assert bus.codes()[j] == fault.code
+        assert bus.states()[j] == REACTION
+        assert bus.robot.machine.servo.command["enable"][0, j] == (1 if fault.ramp else 0)
+    assert all(bus.states()[j] == ENABLED for j in set(range(bus.m)) - set(concerned)), "the others go on"
+    if fault.kind == "winding-hot":
+        assert bus.object(fault.axis, "temperature") == pytest.approx(fault.value, abs=20)
+    if fault.kind == "supply-voltage":
+        assert bus.object(fault.axis, "bus_voltage") == pytest.approx(fault.value, rel=0.05)
+    bus.cycle(ENABLE, 100)
+    assert [bus.states()[j] for j in concerned] == [FAULT] * len(concerned)
+    if KINDS[fault.kind].lasts:  # reset and enabled although it is still there
+        bus.cycle(SHUTDOWN, 2)
+        bus.cycle(RESET, 5)
+        bus.enable(settle=0)
+        move(bus, 300, fault.code)
+        bus.cycle(ENABLE, 100)
+        assert bus.states()[fault.axis] == FAULT
     bus.set_object("following_window", TURN)
-    recover(bus, 1, 0x8611)
-
-
-def test_stuck_encoder_is_found(bus: RobotBus) -> None:
-    """The loops see neither way nor speed; the following error grows."""
-    ready(bus)
-    bus.set_object("following_window", TURN // 100)
-    inject(bus, "encoder-stuck", axis=3)
-    move(bus, 300, 0x8611)
-    bus.cycle(ENABLE, 300)
-    bus.set_object("following_window", TURN)
-    recover(bus, 3, 0x8611)
+    recover(bus, fault.axis, fault.code)
 
 
 def test_lost_frames_are_a_communication_fault(bus: RobotBus) -> None:
     """Without outputs for the watchdog time: 7500, slow-down by the option of faults."""
     ready(bus)
     move(bus, 50)
+    inject(bus, "frames-lost", 5)
+    bus.segment.attend()
+    bus.robot.injector.apply(bus.robot.plant, bus.robot.plant.now_ns)
+    status = encode_frame(Frame((physical(Command.BRD, 0, 0x0130, bytes(2)),)))
+    assert [bus.segment.process(status) is None for _ in range(6)] == [True] * 5 + [False]
     bus.segment.idle(bus.segment.now + 101_000_000)
+    bus.cycle(ENABLE)
+    assert bus.states() == [REACTION] * 4
+    assert bus.robot.machine.servo.command["enable"][0, : bus.m].all(), "a ramp needs power"
     bus.cycle(ENABLE, 300)
     assert bus.codes() == [0x7500] * 4
     assert bus.states() == [FAULT] * 4
@@ -172,19 +176,12 @@ def test_lost_frames_are_a_communication_fault(bus: RobotBus) -> None:
         assert bus.state(k) == (4 | 0x10, 0x1B)
         bus.ask(k, 4 | 0x10)
         bus.ask(k, 8)
-    ready(bus)
-
-
-def test_excessive_current_trips(bus: RobotBus) -> None:
-    """A current sensor that is wrong by more than its drive stands."""
-    ready(bus)
-    inject(bus, "current-sensor-offset", 100_000, axis=3)
-    bus.cycle(ENABLE, 60)
-    recover(bus, 3, 0x2310)
+    recover(bus, 1, 0x7500)
 
 
 def test_kinds_are_at_least_twenty_and_numbers_are_their_own() -> None:
     assert len(KINDS) >= 20
+    assert set(KINDS) == set(REPORTED) | {fault.kind for fault in FOUND} | {"frames-lost"}, "each has a test"
     assert len({kind.number for kind in KINDS.values()}) == len(KINDS)
     assert {kind.code for kind in KINDS.values() if kind.code} == set(REPORTED.values())
 
@@ -214,7 +211,29 @@ def test_plan_happens_at_its_instants() -> None:
     bus.words[1] = RESET
     bus.cycle(times=3)
     assert bus.codes()[1] == 0, "mended at 40 ms"
-    assert [where for _, where, _ in bus.robot.plant.happened] == ["th2"]
+    assert [(where, what) for _, where, what in bus.robot.plant.happened] == [
+        ("th2", "fault: encoder-lost"),
+        ("th2", "error 7305"),
+    ]
+
+
+OVERLAPPING = """
+format: servotwin-drive-faults/1
+faults:
+  - {at: 5 ms, axis: th2, kind: encoder-lost, until: 20 ms}
+  - {at: 10 ms, axis: th2, kind: fuse-blown, until: 40 ms}
+  - {at: 5 ms, axis: th1, kind: fuse-blown, until: 20 ms}
+"""
+
+
+def test_fault_that_is_mended_leaves_another_one_of_its_axis() -> None:
+    bus = RobotBus(faults=parse_fault_plan(OVERLAPPING, MOTORS))
+    bus.cycle(0, 24)
+    bus.cycle(RESET, 5)
+    assert bus.codes() == [0, 0x5450, 0, 0], "the encoder is mended, the fuse is not"
+    bus.cycle(0, 15)
+    bus.cycle(RESET, 5)
+    assert bus.codes() == [0] * 4
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,13 @@ from scipy.spatial.transform import Rotation
 
 import servotwin as st
 from servotwin.compiled.jit import kernel
+from servotwin.description.frames import rot_rpy, transform
 from servotwin.description.load import read_description
 from servotwin.errors import InputError
-from servotwin.motion import demands, follow
+from servotwin.motion import blends, demands, follow
 from servotwin.motion.curve_sampling import to_vector_rates
-from servotwin.motion.curves import Blend, Line, quintic_through
+from servotwin.motion.curves import Blend, Line, line, quintic_through
+from servotwin.motion.errors import PathError
 from servotwin.motion.joint_moves import fill_line, quick_move, slowness_of
 from servotwin.motion.joint_path import JointPath
 from servotwin.motion.law_sampling import rest_law
@@ -85,7 +87,7 @@ def test_top_speed_from_rest_to_rest_is_that_of_a_search(shape) -> None:
             v = 0.5 * (low + high)
             low, high = (v, high) if v * ramp_time(v, limits) <= length else (low, v)
         assert rest_peak(length, limits) == pytest.approx(low, rel=1e-12)
-        assert rest_peak(0.0, replace(limits, acceleration=math.inf)) == 0.0
+        assert rest_peak(0.0, limits._replace(acceleration=math.inf)) == 0.0
 
 
 @pytest.mark.parametrize(("length", "speed"), [(2.0, 0.9), (0.3, 0.9), (5.0, 100.0)])
@@ -271,6 +273,82 @@ def test_miss_between_the_points_of_a_path_is_that_of_the_forward_kinematics(mon
     np.testing.assert_allclose(guess, plain_guess, rtol=1e-13, atol=1e-14)
     np.testing.assert_allclose(miss, plain, rtol=1e-11)
     assert miss.min() > 0.0
+
+
+STARTS = {
+    "gsis-scara": [0.3, 0.9, 0.05, 0.2],
+    "puma560": [0.1, 0.8, -2.6, 0.3, 0.9, 0.0],
+    "met-two-link": [0.3, 0.9],
+}
+
+
+@pytest.mark.parametrize("name", STARTS)
+@pytest.mark.parametrize("offset", [None, (0.02, -0.01, 0.0)])
+def test_clear_paths_are_those_of_the_search_with_numpy(name, offset, monkeypatch) -> None:
+    robot, rng = st.load_robot(name), np.random.default_rng(12)
+    X_tool = np.eye(4) if offset is None else transform(rot_rpy((0.0, 0.0, 0.4)), offset)
+    tracker = follow.Tracker(robot, X_tool, robot.n > 3)
+    counts = []
+    for _ in range(5):
+        start = np.array(STARTS[name])
+        one, two, three = (
+            robot.fkine(start + rng.uniform(-0.2, 0.2, (3, robot.n)) * [[0.0], [1.0], [1.0]]) @ X_tool
+        )
+        places = [np.append(X[:3, 3], np.zeros(3)) for X in (one, two, three)]
+        rates = 2.0 * np.diff(places, axis=0)
+        bend = quintic_through((places[0], rates[0], 0.0 * rates[0]), (places[2], rates[1], 0.0 * rates[1]))
+        for curve in (line(one, two), Blend(one, bend)):
+            found = follow._clear_path(tracker, curve, start)
+            assert found is not None
+            with monkeypatch.context() as without:
+                without.setattr(follow, "kernel_entries", lambda _: None)
+                plain = follow.follow(tracker, curve, start)
+            assert np.array_equal(found.s, plain.s)
+            for x, y in ((found.q, plain.q), (found.dq, plain.dq), (found.ddq, plain.ddq)):
+                np.testing.assert_allclose(x, y, rtol=0.0, atol=1e-8 * max(1.0, np.abs(y).max()))
+            counts.append(found.s.size)
+    assert max(counts) > follow.INTERVALS + 1  # points were added
+
+
+def test_path_to_a_singular_position_is_not_clear() -> None:
+    robot = st.load_robot("gsis-scara")
+    start = np.array([0.3, 0.9, 0.05, 0.2])
+    stretched = robot.fkine(np.array([0.3, 0.0, 0.05, 0.2]))
+    curve, tracker = line(robot.fkine(start), stretched), follow.Tracker(robot)
+    assert follow._clear_path(tracker, curve, start) is None
+    with pytest.raises(PathError, match="singular"):
+        follow.follow(tracker, curve, start)
+
+
+@pytest.mark.parametrize("name", ["gsis-scara", "puma560"])
+@pytest.mark.parametrize("offset", [None, (0.02, -0.01, 0.1)])
+def test_peaks_of_a_blend_are_those_of_its_samples(name, offset, monkeypatch) -> None:
+    robot, rng = st.load_robot(name), np.random.default_rng(13)
+    X_tool = np.eye(4) if offset is None else transform(rot_rpy((0.2, -0.1, 0.4)), offset)
+    leg = SimpleNamespace(tracker=follow.Tracker(robot, X_tool, True))
+    limits = replace(limits_of(robot), jerk=rng.uniform(10.0, 100.0, robot.n))
+    way = JointPath(np.linspace(0.0, 1.0, 9), *rng.uniform(0.2, 0.6, (3, 9, robot.n)))
+    corner = rng.normal(size=3)
+    for tool in (True, False):
+        found = np.array(blends._peaks(way, leg, corner, limits, tool=tool))
+        with monkeypatch.context() as without:
+            without.setattr(blends, "kernel_entries", lambda _: None)
+            plain = np.array(blends._peaks(way, leg, corner, limits, tool=tool))
+        np.testing.assert_allclose(found, plain, rtol=1e-9, atol=1e-12)
+        assert (found[:, 0] > 0.0).tolist() == [True, tool, tool, tool, True, True, True]
+
+
+@pytest.mark.parametrize("which", range(8))
+def test_first_look_at_a_motion_finds_the_peaks_of_its_samples(which, monkeypatch) -> None:
+    way = path(np.random.default_rng(14))
+    segment = PathSegment("line", way, laws(way.length)[which])
+    table = np.array([[-9.0] * 3, [9.0] * 3, [1.0, 2.0, 0.5], [3.0, 1.0, 7.0], [np.inf] * 3])
+    limits = SimpleNamespace(joint_table=table, speed=table[2], acceleration=table[3])
+    cells, state, peaks = demands._first_look(segment, limits)
+    for one, two in zip(state, segment.sample(cells.at), strict=True):
+        np.testing.assert_allclose(one, two, rtol=0.0, atol=1e-12 * np.abs(two).max())
+    for one, two in zip(peaks, demands._rate_peaks(cells, state, limits), strict=True):
+        assert one == pytest.approx(two, rel=1e-9, abs=1e-12)
 
 
 def test_line_of_a_joint_move_has_the_slowness_of_its_joints() -> None:

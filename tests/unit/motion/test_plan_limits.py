@@ -282,7 +282,7 @@ class Motors:
 
     @property
     def drive(self):
-        return SimpleNamespace(valve=np.zeros(4, dtype=bool))
+        return SimpleNamespace(has_valves=False)
 
     def shares(self, q, qd, qdd):
         return 0.6 + 0.8 * np.abs(qdd) / self.acceleration

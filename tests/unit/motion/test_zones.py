@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 import servotwin
 from measured_plans import deviation
-from servotwin.motion.laws import breaks, times_at
+from servotwin.motion.extremes import cells_of_law
+from servotwin.motion.laws import breaks, ramped, times_at
 from servotwin.motion.limits import limits_of
 from servotwin.motion.planner import plan
 from servotwin.motion.ramps import RampLimits
@@ -32,7 +33,7 @@ def zones(draw):
         ramp = RampLimits(draw(SHAPES), draw(st.floats(0.1, 20.0)), draw(st.floats(1.0, 500.0)))
         out.append(Zone(end, draw(st.floats(0.01, 3.0)), ramp))
     shape = out[0].ramp.shape
-    return tuple(replace(zone, ramp=replace(zone.ramp, shape=shape)) for zone in out)
+    return tuple(zone._replace(ramp=zone.ramp._replace(shape=shape)) for zone in out)
 
 
 @given(zones())
@@ -61,7 +62,7 @@ def test_law_of_zones_keeps_each_zone_and_its_speed_does_not_jump(given_zones) -
 def test_instants_of_a_law_are_found_and_a_part_of_zones_is_reached(given_zones, share, cap) -> None:
     law = zoned_law(given_zones, 0.0, 0.0)
     s = np.linspace(0.01, 0.99, 97) * law.length
-    np.testing.assert_allclose(law.sample(times_at(law, s))[0], s, atol=2e-5 * law.length)
+    np.testing.assert_allclose(law.sample(times_at(law, s))[0], s, rtol=0.0, atol=1e-12 * law.length)
     edges = breaks(law)
     assert edges[0] == 0.0
     assert edges[-1] == pytest.approx(law.duration)
@@ -72,6 +73,27 @@ def test_instants_of_a_law_are_found_and_a_part_of_zones_is_reached(given_zones,
     assert half.sample(np.array([half.duration]))[1][0] == pytest.approx(most, abs=1e-9)
     back = zoned_law(reversed_zones(cut), most, 0.0)
     assert back.duration == pytest.approx(half.duration, rel=1e-9)
+
+
+@pytest.mark.parametrize("shape", ["linear", "cubic", "jerk-limited"])
+def test_instants_beside_a_zone_that_is_much_slower_are_found(shape) -> None:
+    ramp = RampLimits(shape, 0.1, 1.0)
+    law = zoned_law((Zone(3.65625, 0.25, ramp), Zone(3.90625, 0.015625, ramp)), 0.0, 0.0)
+    s = np.concatenate([[1e-9, 1e-6, 1e-3], np.linspace(0.01, 0.99, 97), 1.0 - np.array([1e-3, 1e-6, 1e-9])])
+    found = law.sample(times_at(law, s * law.length))[0]
+    np.testing.assert_allclose(found, s * law.length, rtol=0.0, atol=1e-12 * law.length)
+
+
+@pytest.mark.parametrize("shape", ["linear", "cubic", "jerk-limited"])
+def test_compiled_instants_of_a_law_are_found_from_a_slow_end_on(shape) -> None:
+    for ends in ((0.0, 0.0), (0.0, 0.01), (0.01, 0.0)):
+        law = ramped(1.0, *ends, 0.5, RampLimits(shape, 0.1, 1.0))
+        s = np.concatenate(
+            [[1e-9, 1e-6, 1e-3], np.linspace(0.01, 0.99, 33), 1.0 - np.array([1e-3, 1e-6, 1e-9])]
+        )
+        edges = law.sample(cells_of_law(law.numbers, s).edges)[0]
+        for place in s:
+            assert np.abs(edges - place).min() <= 1e-12
 
 
 # --- splines ------------------------------------------------------------------------------------------

@@ -6,20 +6,21 @@ import base64
 import itertools
 import json
 import re
-import shutil
-import subprocess
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from real_browser import launched, needs_browser, opened, snapshot, until
 from servotwin.errors import ShapeError
-from servotwin.report.animation import MOST_FRAMES, SCRIPT, STEPS, animation_fragment, frame_times
+from servotwin.report.animation import MOST_FRAMES, animation_fragment, animation_player, frame_times
 from servotwin.report.page import Page
-from servotwin.report.skeleton import body_poses, skeleton
 from servotwin.report.tool_path import nearest_on_path, path_deviation
 from servotwin.robot.load import load_robot
 from servotwin.robot.robot import Robot
+from servotwin.scene.skeleton import body_poses, skeleton
 
 ROBOTS = ("gsis-scara", "puma560", "delta", "palletizer-4", "palletizer-4-loops", "stewart")
 
@@ -42,7 +43,7 @@ def unpacked(text: str, kind: str) -> np.ndarray:
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_drawn_points_are_where_kinematics_puts_them(name: str) -> None:
+def test_drawn_bodies_are_where_kinematics_puts_them(name: str) -> None:
     robot = load_robot(name)
     t, q = motion(robot)
     data = data_of(animation_fragment(robot, t, q, q))
@@ -51,13 +52,19 @@ def test_drawn_points_are_where_kinematics_puts_them(name: str) -> None:
     q_frames = np.stack([np.interp(places, t, c) for c in q.T], axis=1)
     tip = unpacked(data["tip"], "<f4").reshape(frames, 3)
     np.testing.assert_allclose(tip, robot.fkine(q_frames)[:, :3, 3], atol=1e-6)  # single precision
-    packed = unpacked(data["points"], "<u2").reshape(frames, data["count"], 3)
-    points = np.array(data["low"]) + data["step"] * packed
+    x = unpacked(data["x"], "<f4").reshape(frames, -1).astype(np.float64)
+    np.testing.assert_allclose(
+        robot.fkine_at(x)[:, :3, 3], tip, atol=3e-6
+    )  # the tree of the page, loops closed
+    assert data["ghost"]["x"] == data["x"]
+    tree = data["scene"]["tree"]
+    assert (tree["actuated"], len(tree["x"])) == (robot.n, x.shape[1])
     drawn = skeleton(robot)
     exact = drawn.positions(body_poses(robot, q_frames))
-    assert np.abs(points - exact).max() <= 0.51 * data["step"] + 1e-8  # 16 bits over the whole picture
-    assert np.ptp(exact.reshape(-1, 3), axis=0).max() / STEPS < 1e-4
     np.testing.assert_allclose(exact[:, drawn.tool], robot.fkine(q_frames)[:, :3, 3], atol=1e-9)
+    low, high = np.array(data["scene"]["fit"]).min(axis=0), np.array(data["scene"]["fit"]).max(axis=0)
+    assert (exact.reshape(-1, 3) > low - 1e-2).all()  # what the picture is made to hold
+    assert (exact.reshape(-1, 3) < high + 1e-2).all()
 
 
 @pytest.mark.parametrize("name", ROBOTS)
@@ -114,10 +121,11 @@ def test_fragment_refers_to_nothing_outside_and_escapes_text() -> None:
     )
     assert "<script>alert" not in fragment
     assert data_of(fragment)["marks"] == [[0.0, evil]]
-    assert "http" not in fragment
-    assert not re.search(r"\b(fetch|XMLHttpRequest|import|eval)\s*\(", fragment)
+    whole = fragment + animation_player()
+    assert "http" not in whole
+    assert not re.search(r"\b(fetch|XMLHttpRequest|import|eval)\s*\(", whole)
     page = Page("arm")
-    page.fragment(fragment)
+    page.fragment(fragment, animation_player())
     assert "plotly" not in page.html().lower().replace("js-plotly-plot", "")
 
 
@@ -180,42 +188,81 @@ def test_path_of_one_point_is_that_point() -> None:
     np.testing.assert_array_equal(foot, 0.0)
 
 
-HARNESS = """
-const data = JSON.parse(require('fs').readFileSync(0, 'utf8'));
-global.window = { devicePixelRatio: 1 };
-const seen = [];
-const pen = new Proxy({}, { get: (_, name) => {
-  if (name === 'moveTo' || name === 'lineTo') return (x, y) => seen.push([x, y]);
-  return () => undefined;
-}, set: () => true });
-const canvas = { getContext: () => pen, getBoundingClientRect: () => ({ width: 900, height: 500 }) };
-const box = { querySelector: () => canvas };
-const source = require('fs').readFileSync(process.argv[1], 'utf8')
-  .replace('window.servotwinAnimation = box', 'window.Arm = Arm; window.servotwinAnimation = box');
-new Function('window', 'document', source)(global.window, {});
-const arm = new global.window.Arm(box, data), out = {};
-arm.shown.shadow = false; arm.floor = () => undefined; arm.scalebar = () => undefined; arm.write = () => undefined;
-for (const view of ['oblique', 'above', 'front', 'side']) {
-  arm.look(view); seen.length = 0;
-  for (let k = 0; k <= 10; k++) { arm.time = arm.end * k / 10; arm.draw(); }
-  out[view] = [0, 1].map(c => [Math.min(...seen.map(p => p[c])), Math.max(...seen.map(p => p[c]))]);
-}
-console.log(JSON.stringify(out));
-"""
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with launched() as found:
+        yield found
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="runs the script of the page in node")
-@pytest.mark.parametrize("name", [*ROBOTS, "met-two-link", "five-bar", "four-bar"])
-def test_picture_holds_arm_axes_and_triads_in_every_view(name: str) -> None:
-    """A planar arm has no extent across its plane, but its joint axes and triads have."""
+def played(browser: Any, tmp_path: Path, fragment: str, wish: str = "") -> tuple[Any, list[str]]:
+    page = Page("arm")
+    page.fragment(fragment, animation_player())
+    (tmp_path / "arm.html").write_text(page.html(), encoding="utf-8")
+    shown, wrong = opened(browser, 940, 900)
+    shown.goto((tmp_path / "arm.html").as_uri() + wish)
+    return shown, wrong
+
+
+MOTION = "document.querySelector('.animation').servotwinMotion"
+
+
+@needs_browser
+def test_two_motions_of_a_page_share_one_player(browser: Any, tmp_path: Path) -> None:
+    robot = load_robot("gsis-scara")
+    t, q = motion(robot)
+    page = Page("arm")
+    for arm in (True, False):
+        page.fragment(animation_fragment(robot, t, q, arm=arm), animation_player())
+    text = page.html()
+    assert text.count("class Motion ") == text.count("class Scene ") == 1
+    (tmp_path / "arm.html").write_text(text, encoding="utf-8")
+    shown, wrong = opened(browser, 940, 900)
+    shown.goto((tmp_path / "arm.html").as_uri())
+    until(shown, "document.querySelectorAll('.animation').length === 2")
+    assert shown.evaluate("[...document.querySelectorAll('.animation')].every(e => e.servotwinMotion.scene)")
+    shown.close()
+    assert wrong == []
+
+
+@needs_browser
+@pytest.mark.parametrize("name", ["gsis-scara", "delta", "palletizer-4-loops"])
+def test_scene_of_the_page_follows_the_motion(browser: Any, tmp_path: Path, name: str) -> None:
     robot = load_robot(name)
-    data = data_of(animation_fragment(robot, *motion(robot)))
-    command = ["node", "-e", HARNESS, str(SCRIPT)]
-    ran = subprocess.run(
-        command, input=json.dumps(data), capture_output=True, text=True, timeout=60, check=True
-    )
-    for view, ((left, right), (top, bottom)) in json.loads(ran.stdout).items():
-        assert left >= 0.0, view
-        assert right <= 900.0, view
-        assert top >= 0.0, view
-        assert bottom <= 500.0, view
+    t, q = motion(robot)
+    page, wrong = played(browser, tmp_path, animation_fragment(robot, t, q, q), "#t=0.25")
+    until(page, f"{MOTION} && {MOTION}.time > 0.2")
+    page.wait_for_timeout(100)
+    tool = np.array(page.evaluate(f"{MOTION}.scene.toolPose()")).reshape(3, 4)
+    np.testing.assert_allclose(tool, robot.fkine(q[75])[:3], atol=5e-6)
+    before = snapshot(page, f"{MOTION}.scene")
+    assert (before.min(axis=2) < 225).mean() > 0.004
+    page.click("[data-part=play]")
+    until(page, f"{MOTION}.time !== 0.25")
+    page.click("[data-part=play]")
+    until(page, "document.querySelector('[data-part=play]').textContent === 'Play'")
+    page.fill("[data-part=scrub]", "0.9")
+    until(page, f"Math.abs({MOTION}.time - 0.9) < 1e-6")
+    page.wait_for_timeout(100)
+    assert "tool x" in page.inner_text("[data-part=readings]")
+    assert np.abs(snapshot(page, f"{MOTION}.scene") - before).max() > 60
+    page.close()
+    assert wrong == []
+
+
+@needs_browser
+@pytest.mark.parametrize("name", [*ROBOTS, "met-two-link", "five-bar", "four-bar"])
+def test_picture_holds_arm_and_path_in_every_view(browser: Any, tmp_path: Path, name: str) -> None:
+    robot = load_robot(name)
+    t, q = motion(robot)
+    page, wrong = played(browser, tmp_path, animation_fragment(robot, t, q), "#renderer=canvas")
+    until(page, MOTION)
+    points = skeleton(robot).positions(body_poses(robot, q[::30])).reshape(-1, 3)
+    points = np.concatenate([points, robot.fkine(q)[:, :3, 3]])
+    for view in ("oblique", "above", "front", "side"):
+        page.click(f"[data-view={view}]")
+        at = page.evaluate(f"all => all.map(p => {MOTION}.scene.project(p))", points.tolist())
+        size = page.evaluate(f"[{MOTION}.scene.camera.width, {MOTION}.scene.camera.height]")
+        assert (np.array(at) > 0.0).all(), view
+        assert (np.array(at) < size).all(), view
+    page.close()
+    assert wrong == []

@@ -136,6 +136,12 @@ def test_alarm_and_early_end_stand_first() -> None:
     assert text.index("following error: axis A") < text.index("Cycle time")
 
 
+def test_page_holds_the_player_of_its_two_motions_once() -> None:
+    page = job_page(story())
+    assert page.count('<figure class="animation">') == 2
+    assert page.count("class Scene ") == 1
+
+
 def test_job_without_instructions_has_a_page() -> None:
     text = Text(job_page(story(done=(), states=(), outputs={}, inputs={}, gripper=""))).all
     assert "No instruction was carried out" in text

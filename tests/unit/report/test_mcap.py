@@ -1,4 +1,4 @@
-"""MCAP files as their specification says: read back record by record, and by the library of the format."""
+"""MCAP files as their specification says, read back record by record."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import struct
 import zlib
 
 import numpy as np
-import pytest
+from mcap.reader import NonSeekingReader, make_reader
 
 from servotwin.report.mcap import MAGIC, mcap_bytes
 
@@ -37,8 +37,54 @@ def test_file_has_the_records_of_the_specification() -> None:
     assert struct.unpack("<I", found[5][1])[0] == zlib.crc32(data[:end])
 
 
-def test_library_of_the_format_reads_it() -> None:
-    reader = pytest.importorskip("mcap.reader")
-    data = mcap_bytes("/servotwin/control", COLUMNS, np.array([0, 1_000_000]))
-    rows = [json.loads(m.data) for _, _, m in reader.NonSeekingReader(io.BytesIO(data)).iter_messages()]
-    assert [row["q_th1_rad"] for row in rows] == [0.5, -0.25]
+def text_at(body: bytes, at: int) -> tuple[str, int]:
+    (size,) = struct.unpack_from("<I", body, at)
+    return body[at + 4 : at + 4 + size].decode(), at + 4 + size
+
+
+def test_messages_belong_to_a_channel_whose_schema_describes_them() -> None:
+    """As a reader finds its way after the specification: message, channel, schema, encoding."""
+    found = records(mcap_bytes("/servotwin/control", COLUMNS, np.array([0, 1_000_000])))
+    schema = next(body for kind, body in found if kind == 3)
+    name, at = text_at(schema, 2)
+    encoding, at = text_at(schema, at)
+    described, at = text_at(schema, at)
+    assert (name, encoding, at) == ("/servotwin/control", "jsonschema", len(schema))
+    channel = next(body for kind, body in found if kind == 4)
+    number, of_schema = struct.unpack_from("<HH", channel)
+    topic, at = text_at(channel, 4)
+    form, at = text_at(channel, at)
+    assert (topic, form) == ("/servotwin/control", "json")
+    assert of_schema == struct.unpack_from("<H", schema)[0]
+    assert channel[at:] == bytes(4)  # no metadata
+    for kind, body in found:
+        if kind == 5:
+            assert struct.unpack_from("<H", body)[0] == number
+            row = json.loads(body[22:])
+            assert set(row) == set(json.loads(described)["properties"]) == set(COLUMNS)
+    assert found[-1] == (2, bytes(20))  # no summary section
+
+
+def test_foreign_reader_finds_every_row() -> None:
+    """The library of the format's authors, with its check sums on."""
+    times = np.arange(3) * 1_000_000
+    columns = {"time_s": times * 1e-9, "q_th1_rad": np.array([0.5, -0.25, np.nan])}
+    data = mcap_bytes("/servotwin/control", columns, times)
+    for reader in (
+        make_reader(io.BytesIO(data), validate_crcs=True),
+        NonSeekingReader(io.BytesIO(data), validate_crcs=True),
+    ):
+        found = list(reader.iter_messages(topics="/servotwin/control"))
+        assert [message.log_time for _, _, message in found] == times.tolist()
+        assert [message.sequence for _, _, message in found] == [0, 1, 2]
+        schema, channel, _ = found[0]
+        assert schema is not None
+        assert (schema.encoding, channel.message_encoding) == ("jsonschema", "json")
+        assert set(json.loads(schema.data)["properties"]) == set(columns)
+        rows = [json.loads(message.data, parse_constant=_refuse) for _, _, message in found]
+        assert [row["q_th1_rad"] for row in rows] == [0.5, -0.25, None], "JSON has no NaN"
+    assert make_reader(io.BytesIO(data)).get_header().library == "servotwin"
+
+
+def _refuse(word: str) -> None:
+    raise AssertionError(f"{word} is no JSON")

@@ -21,6 +21,7 @@ TABLE = {name: DC[name] for name in DC if name != "viscous_friction"} | {
 }
 SOFT = {"ratio": 50, "stiffness": "4000 N*m/rad", "damping": "2 N*m*s/rad"}
 STIFFENING = {**SOFT, "stiffening": [["8 N*m", "6000 N*m/rad"]]}
+KINKED = {**SOFT, "stiffness": "1000 N*m/rad", "stiffening": [["4 N*m", "30000 N*m/rad"]]}
 STIFF = {"ratio": 30}
 ABOVE = {"xyz": ["0.3 m", "0 m", "0 m"]}
 FINEST = {"bits": 36}  # a count that is read differently moves the arm by less than what is compared
@@ -32,6 +33,7 @@ CASES: dict[str, tuple[list[tuple[Any, Any]], small.Tree, float]] = {
     "dc": ([(DC, SOFT)], {}, 1e-8),
     "dc, breakaway": ([({**DC, **STRIBECK}, SOFT)], {}, 1e-8),
     "dc, stiffening": ([(DC, STIFFENING)], {}, 2e-8),
+    "dc, strong kinks": ([({**DC, **COULOMB}, KINKED)], {}, 1e-8),
     "synchronous, dead time": ([({**PMSM, **COULOMB}, SOFT)], DEAD_TIME, 1e-8),
     "synchronous, capacitor": ([({**PMSM, **STRIBECK}, SOFT)], CAPACITOR, 2e-7),
     "elastic and stiff": ([({**DC, **COULOMB}, SOFT), (DC, STIFF)], {}, 1e-8),

@@ -15,7 +15,7 @@ from servotwin.drives.records import MOTOR
 from servotwin.simulation.plant.records import WORLD
 from servotwin.simulation.windows.elastic_motor import elastic_motor
 from servotwin.simulation.windows.elastic_window import begin_motors
-from servotwin.simulation.windows.pmsm_elastic_lanes import elastic_lanes
+from servotwin.simulation.windows.motors_side_by_side import elastic_lanes
 from servotwin.simulation.windows.pmsm_lanes import begin_lanes, flux_window
 from servotwin.simulation.windows.pmsm_window import long_intervals
 from tests import small_drives as small

@@ -73,11 +73,21 @@ def test_zvd_leaves_a_twentieth_at_its_frequency_and_a_fifteenth_ten_percent_bes
         assert 15.0 * beside < without
 
 
-def test_following_shaper_leaves_a_third_of_the_one_for_home_over_a_full_range_move(folder: Path) -> None:
+def test_following_shaper_leaves_a_third_of_those_for_home_and_for_the_middle_of_a_full_range_move(
+    folder: Path,
+) -> None:
     place = scenario(folder, FULL_RANGE)
     follows, fixed = (left(place, shaper="zvd", pose=pose) for pose in ("path", "home"))
     assert 3.0 * follows < fixed
     assert 20.0 * follows < left(place)
+    read = read_scenario(place, {f"{SHAPING}shaper": "zvd"})
+    choice = ShaperChoice.of(read.description, robots_of(read)[0])
+    assert choice is not None
+    begin, end = (np.radians([*pose, 0.0]) for pose in FULL_RANGE[:2])
+    middle = 0.5 * (begin + end)
+    mode = choice.modes(np.stack([middle - 1e-3 * (end - begin), middle]))[0].shaper
+    hertz = mode.frequency / (2.0 * np.pi)
+    assert 3.0 * follows < left(place, shaper="zvd", frequency=f"{hertz} Hz", damping=f"{mode.damping}")
 
 
 def test_summary_tells_how_much_longer_shaping_makes_a_motion(folder: Path) -> None:

@@ -28,6 +28,8 @@ class AlarmKind(Enum):
     POSITION_LIMIT = "position limit"
     SPEED = "speed"
     OVERLOAD = "overload"
+    DRIVE = "drive"  # reports a fault of its own
+    BUS = "bus"  # does not carry what is sent, or a slave has left it
     FEEDBACK = "feedback"
     PROGRAM_ERROR = "program error"
     INPUT_TIMEOUT = "input timeout"
@@ -42,6 +44,8 @@ REACTION: Final = MappingProxyType(
         AlarmKind.POSITION_LIMIT: Event.HARD_ALARM,
         AlarmKind.SPEED: Event.HARD_ALARM,
         AlarmKind.OVERLOAD: Event.HARD_ALARM,
+        AlarmKind.DRIVE: Event.HARD_ALARM,
+        AlarmKind.BUS: Event.HARD_ALARM,
         AlarmKind.FEEDBACK: Event.HARD_ALARM,
         AlarmKind.PROGRAM_ERROR: Event.SOFT_ALARM,
         AlarmKind.INPUT_TIMEOUT: Event.SOFT_ALARM,

@@ -19,13 +19,14 @@ class Feedback:
     """What the controller sees at an instant.
 
     ``q`` (n,) counted joint positions [rad, m]; ``qd`` (n,) speeds if they are known; ``drive_fault``: what a
-    drive reports, empty if all are well; ``circuit_closed``: emergency stop buttons and doors; ``dead_man``:
-    the enabling switch that teaching needs.
+    drive reports, empty if all are well, with the kind of alarm that it is; ``circuit_closed``: emergency stop
+    buttons and doors; ``dead_man``: the enabling switch that teaching needs.
     """
 
     q: Array
     qd: Array | None = None
     drive_fault: str = ""
+    fault_kind: AlarmKind = AlarmKind.OVERLOAD
     inputs: Mapping[str, bool] = field(default_factory=dict)
     circuit_closed: bool = True
     dead_man: bool = True

@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 
 from servotwin.control.main.alarms import BoolArray, shown
+from servotwin.control.main.point_speed import FastestPoint
 from servotwin.control.main.time_scaling import Motion
 from servotwin.description.frames import Array
 from servotwin.errors import InputError, KinematicsError
@@ -144,6 +145,7 @@ class LineJog:
             unit = np.concatenate([R @ unit[:3], R @ unit[3:]])
         self.unit = unit
         self.way, self.pace = 0.0, 0.0
+        self.fastest: FastestPoint | None = None  # the point that is held below a bound of speed
         dq, _, sigma = self._rates(q)
         reached = robot.jacob0(q) @ dq
         rows = slice(None) if self.tracker.oriented else slice(0, 3)
@@ -180,6 +182,12 @@ class LineJog:
         dq_ahead, _, sigma = self._rates(ahead)
         return sigma >= SINGULAR and bool((np.abs(dq_ahead) * pace <= self.limits.speed).all())
 
+    def _point_pace(self, fastest: FastestPoint, q: Array, dq: Array, growth: float, T: float) -> float:
+        """The largest pace that keeps all points below their bound, here and after the way that slowing down takes."""
+        ahead = q + dq * (self.pace * self.pace / growth + 2.0 * self.pace * T)
+        poses, ways = np.stack([q, ahead]), np.stack([dq, self._rates(ahead)[0]])
+        return fastest.allowed / max(float(fastest.speeds(poses, ways).max()), 1e-12)
+
     def step(self, q: Array, qd: Array, wanted: float, T: float) -> Motion | None:
         """The next instant on the line towards the pace ``wanted`` [m/s, rad/s]; None if the line cannot be kept."""
         dq, ddq, _ = self._rates(q)
@@ -188,6 +196,8 @@ class LineJog:
         if self.unit[:3].any():
             growth = min(growth, self.limits.tool_acceleration)
             wanted = min(wanted, self.limits.tool_speed)
+        if self.fastest is not None and wanted > 0.0:
+            wanted = min(wanted, self._point_pace(self.fastest, q, dq, growth, T))
         bent = np.sqrt(SHARE * self.limits.acceleration / np.maximum(np.abs(ddq), 1e-12))
         top = float(min((TOP * self.limits.speed / size).min(), bent.min()))
         slow = max(self.pace - growth * T, 0.0)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from servotwin.control.main.alarms import REACTION, Alarm, AlarmKind, Watch, watch_of
+from servotwin.control.main.alarms import REACTION, Alarm, AlarmKind, Watch, shown_apart, watch_of
 from servotwin.control.main.exchange import (
     Command,
     Entry,
@@ -42,7 +42,7 @@ from servotwin.control.main.states import (
     State,
     refusal,
 )
-from servotwin.control.main.time_scaling import FIRM, GENTLE, Motion
+from servotwin.control.main.time_scaling import FIRM, GENTLE, HARD, Motion
 from servotwin.description.frames import Array
 from servotwin.errors import InputError, ServotwinError
 from servotwin.motion.limits import MotionLimits
@@ -94,6 +94,7 @@ class MainController:
         self._now_ns: int | None = None  # of the last step
         self._enabled_ns: int | None = None
         self._held_ns = 0
+        self._pausing = GENTLE
         self._handlers: dict[Event, Callable[..., None]] = {
             Event.ENABLE: self._on_enable,
             Event.MODE: self._on_mode,
@@ -103,7 +104,9 @@ class MainController:
             Event.GO_TO: self._on_go_to,
             Event.LOAD: self._on_load,
             Event.RUN: self._on_run,
+            Event.PAUSE: self._on_pause,
             Event.SINGLE_STEP: self._on_single_step,
+            Event.STEP_BACK: self._on_step_back,
             Event.OVERRIDE: self._on_override,
             Event.RECORD: self._on_record,
             Event.DELETE: self._on_delete,
@@ -116,7 +119,8 @@ class MainController:
         """Take an event of the operator, or refuse it with a reason; what it changes shows at the next step.
 
         Arguments: MODE ``mode``; JOG, NUDGE ``jog`` (a ``Jog``); GO_TO ``name``; LOAD ``program``; OVERRIDE
-        ``percent``; RECORD ``name`` and ``replace_old``; DELETE ``name``; RENAME ``name``, ``new_name``.
+        ``percent``; PAUSE ``firm``, to brake as hard as a stop, or ``hard``, with more than a cycle may use; RECORD
+        ``name`` and ``replace_old``; DELETE ``name``; RENAME ``name``, ``new_name``.
         """
         try:
             event = Event(event)
@@ -240,11 +244,22 @@ class MainController:
         assert self.reference.playback is not None
         self.journal, self.finished = self.reference.playback.journal, False
 
+    def _on_pause(self, *, firm: bool = False, hard: bool = False) -> None:
+        """A pause that is under way becomes harder, never gentler."""
+        asked = HARD if hard else FIRM if firm else GENTLE
+        under_way = self.state is State.PAUSING
+        self._pausing = max(asked, self._pausing, key=lambda pace: pace.slope) if under_way else asked
+
     def _on_single_step(self) -> None:
         if self.reference.playback is None:
             self._on_run()
         assert self.reference.playback is not None
         self.reference.playback.begin_step()
+
+    def _on_step_back(self) -> None:
+        if self.reference.playback is None:
+            raise InputError("no job is under way; there is no way back")
+        self.reference.playback.begin_back(self.limits)
 
     def _on_override(self, percent: object) -> None:
         if isinstance(percent, bool) or not isinstance(percent, Integral) or not 1 <= int(percent) <= 100:
@@ -368,7 +383,7 @@ class MainController:
         if not feedback.circuit_closed and self.state is not State.EMERGENCY:
             self._fire(Event.CIRCUIT_OPEN)
         if feedback.drive_fault and self.state not in (State.FAULT, State.EMERGENCY):
-            self._raise(Alarm(AlarmKind.OVERLOAD, str(feedback.drive_fault), now_ns))
+            self._raise(Alarm(feedback.fault_kind, str(feedback.drive_fault), now_ns))
         if self.state in POWERED and self._enabled_ns is not None:
             q, qd = self.measured.q, self.measured.qd
             for alarm in self.watch.look(q, qd, self.reference.q, self._outside, now_ns):
@@ -396,7 +411,23 @@ class MainController:
             text = f"the motion would take {what} beyond its limits: to {how}"
             self._raise(Alarm(AlarmKind.REFERENCE, text, now_ns, axis))
             motion = self.reference.braking()
+        else:
+            motion = self._reduced(motion, now_ns)
         self.reference.become(motion)
+
+    def _reduced(self, motion: Motion, now_ns: int) -> Motion:
+        """The motion, unless it would take a point above its bound of speed: then every joint brakes, with an alarm."""
+        speed = self.reference.too_fast(motion)
+        if speed is None:
+            return motion
+        bound = self.reference.fastest.bound if self.reference.fastest is not None else 0.0
+        fast, most = shown_apart(speed, bound, "m", "/s")
+        self._raise(
+            Alarm(
+                AlarmKind.REFERENCE, f"a point of the arm would move at {fast}; the limit is {most}", now_ns
+            )
+        )
+        return self.reference.braking()
 
     def _take_over(self, now_ns: int) -> None:
         """Power has come: the reference is where the arm stands, if it stands."""
@@ -432,7 +463,7 @@ class MainController:
             case State.RUNNING | State.STEPPING:
                 return self._playing(now_ns, feedback)
             case State.PAUSING | State.STOPPING | State.HALTING:
-                motion, at_rest = reference.slowing(GENTLE if self.state is State.PAUSING else FIRM)
+                motion, at_rest = reference.slowing(self._pausing if self.state is State.PAUSING else FIRM)
                 if at_rest:
                     reference.now_ns = now_ns + self.period_ns
                     self._fire(Event.AT_REST)

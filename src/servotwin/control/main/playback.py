@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 from itertools import islice
@@ -22,13 +23,17 @@ from servotwin.control.main.exchange import (
     Task,
     WaitTask,
 )
+from servotwin.control.main.retrace import Piece, Retrace, pieces_of
 from servotwin.control.main.time_scaling import BATCH, Cursor, Instants, Motion, Pace, Planned
 from servotwin.description.frames import Array
+from servotwin.errors import InputError
+from servotwin.motion.limits import MotionLimits
 
 TASKS_PER_PERIOD = 64
 TASKS = get_args(Task)
 INSTANT = 1e-9  # s
 NANO = 1e-9
+REMEMBERED = 500  # instructions that one can go back over
 
 
 class Outcome(Enum):
@@ -67,6 +72,10 @@ class Playback:
         self.label: Label | None = None
         self.alarm: AlarmTask | None = None
         self.cursor: Cursor | None = None
+        self.leg: Cursor | None = None  # of the way back over what was played, or forward again
+        self._retrace: Retrace | None = None
+        self._stood: Label | None = None  # the instruction at which the way back began
+        self._played: deque[Piece] = deque(maxlen=REMEMBERED)
         self._task: Task | None = None
         self._begun_ns: int | None = None
         self._elapsed = 0.0  # s in a wait
@@ -90,15 +99,61 @@ class Playback:
     def begin_step(self) -> None:
         """The next instruction is the only one until STEP_DONE."""
         self._stepped, self.stepping = False, True
+        if self._retrace is not None and self.leg is not None:
+            self._go(self._retrace, forward=True)
+
+    def begin_back(self, limits: MotionLimits) -> None:
+        """Go back to where the instruction began that was played last, on its path; InputError if there is none."""
+        retrace = self._retrace
+        if retrace is None:
+            pieces = list(self._played)
+            if isinstance(self._task, MotionTask) and self.cursor is not None:
+                pieces += pieces_of(self._task, self.cursor.time)
+            if not pieces:
+                raise InputError("the job stands where it began; there is no way back")
+            retrace, self._stood = Retrace(pieces, limits), self.label
+        if not self._go(retrace, forward=False):
+            raise InputError("this is as far back as the job goes")
+        self._retrace, self.stepping, self._stepped = retrace, True, False
+
+    def _go(self, retrace: Retrace, *, forward: bool) -> bool:
+        """Begin the next leg of the way over what was played; False if there is none."""
+        if self.leg is not None:
+            retrace.stand(self.leg.time)
+            self.leg = None
+        found = retrace.leg(forward=forward)
+        if found is None:
+            return False
+        trajectory, self.label = found
+        self.leg = self.cursor_of(trajectory, "none")
+        return True
+
+    def _retraced(self, wanted: float, pace: Pace, *, single: bool) -> tuple[Motion, Outcome] | None:
+        """A period on the way over what was played; None if the job stands where it was interrupted."""
+        if self._retrace is None:
+            return None
+        if self.leg is None and not self._go(self._retrace, forward=True):
+            self._retrace, self.label = None, self._stood
+            return None
+        assert self.leg is not None
+        motion, _ = self.leg.advance(self.period_ns * NANO, min(wanted, self.leg.most), pace)
+        if not self.leg.done:
+            return motion, Outcome.GOING
+        self._retrace.stand(self.leg.time)
+        self.leg = None
+        self.stepping = self.stepping and not single
+        return motion, Outcome.STEP_DONE if single else Outcome.GOING
 
     def close(self, now_ns: int) -> None:
         """Give the job up: the instruction under way ends here, incomplete."""
         self._note(now_ns, complete=False)
-        self._task, self._begun_ns, self.cursor = None, None, None
+        self._task, self._begun_ns, self.cursor, self.leg = None, None, None, None
 
     def slow(self, T: float, wanted: float, pace: Pace) -> Motion | None:
         """A period in which nothing begins: only the motion under way goes on; None if there is none."""
-        if self.cursor is None:
+        if self.leg is not None:
+            return self.leg.advance(T, wanted, pace)[0]
+        if self.cursor is None or self._retrace is not None:
             return None
         motion, _ = self.cursor.advance(T, wanted, pace)
         self.place = (self.place[0], self.cursor.time)
@@ -107,7 +162,8 @@ class Playback:
     @property
     def at_rest(self) -> bool:
         """Whether no motion is under way."""
-        return self.cursor is None or self.cursor.at_rest
+        under_way = self.leg or (self.cursor if self._retrace is None else None)
+        return under_way is None or under_way.at_rest
 
     @property
     def awaited(self) -> InputTask | None:
@@ -127,6 +183,21 @@ class Playback:
         single: bool,
     ) -> tuple[Motion, Outcome]:
         """A period from ``now_ns`` on, of an arm whose reference stands at q (n,) if no motion is under way."""
+        return self._retraced(wanted, pace, single=single) or self._advance(
+            now_ns, q, wanted, pace, inputs, outputs, single=single
+        )
+
+    def _advance(
+        self,
+        now_ns: int,
+        q: Array,
+        wanted: float,
+        pace: Pace,
+        inputs: Mapping[str, bool],
+        outputs: dict[str, bool],
+        *,
+        single: bool,
+    ) -> tuple[Motion, Outcome]:
         T = left = self.period_ns * NANO
         rest = np.zeros_like(q)
         motion: Motion = (q, rest, rest)
@@ -219,11 +290,12 @@ class Playback:
     ) -> tuple[Motion, float]:
         cursor = self.cursor
         assert cursor is not None
-        motion, after = cursor.advance(left, wanted, pace)
+        motion, after = cursor.advance(left, min(wanted, cursor.most), pace)
         self.place = (self.place[0], cursor.time)
         end_ns = now_ns + self.period_ns - round(after / NANO)
         self._reach(task, cursor.owner, end_ns)
         if cursor.done:
+            self._played.extend(pieces_of(task, task.trajectory.duration))
             self._finish(end_ns)
             return motion, after
         return motion, 0.0
@@ -242,10 +314,10 @@ class Playback:
 
         ``q`` (n,): the reference now; ``inputs`` stay as they are.
         """
-        if self._begun_ns is None:
+        if self._begun_ns is None or self._retrace is not None:
             return None
         if self.cursor is not None:
-            return self.cursor.ahead(self.period_ns * NANO, wanted)
+            return self.cursor.ahead(self.period_ns * NANO, min(wanted, self.cursor.most))
         count = 0
         for _ in self._waiting(inputs):
             count += 1

@@ -12,8 +12,18 @@ from servotwin.control.main.exchange import ProgramSource, Settings
 from servotwin.control.main.frame_room import FrameRoom, braking_way
 from servotwin.control.main.jogging import Jog, LineJog, joint_step
 from servotwin.control.main.playback import Playback
+from servotwin.control.main.point_speed import FastestPoint
 from servotwin.control.main.shaped_cursor import ShapedCursor
-from servotwin.control.main.time_scaling import GENTLE, Cursor, Instants, Motion, Pace, Planned, ToolLimit
+from servotwin.control.main.time_scaling import (
+    GENTLE,
+    Cursor,
+    Instants,
+    Motion,
+    Pace,
+    Planned,
+    ToolLimit,
+    stoppable_rate,
+)
 from servotwin.description.frames import Array
 from servotwin.errors import InputError
 from servotwin.motion.errors import PathError
@@ -40,6 +50,7 @@ PARTS = (
     0.03,
     0.0,
 )  # of a wanted speed that are tried near the limit of a quantity
+SHARES = (0.8, 0.6, 0.4, 0.2, 0.0)  # of a jog that are tried where a point would become too fast
 STILL = 1e-12  # rad/s, m/s: what a planner leaves of a speed when it has come to rest
 KEPT = 1e-9  # rad, m: what jogging keeps of the range of a quantity, for rounding
 WATCHED = 0.02  # beyond a limit of acceleration: the mean over a period of what rounds within the limit
@@ -68,6 +79,7 @@ class Reference:
         self.frames = FrameRoom(robot)
         self.q, self.qd, self.qdd = (np.zeros(robot.n) for _ in range(3))
         self.hardest = limits.acceleration  # that motions may have now
+        self.share = 1.0  # of it in the period under way
         self.cursor: Cursor | None = None
         self.line: LineJog | None = None
         self.jog: Jog | None = None
@@ -77,6 +89,9 @@ class Reference:
         self.now_ns = 0  # when what is dropped ends
         self.shapers: Shapers | None = None  # of motions; None: nothing is shaped
         self.shaped: list[float] = []  # by how much each motion of the job is longer than planned [s]
+        self.fastest: FastestPoint | None = None  # the point that is held below a bound of speed, if any
+        self.braking_time = np.inf  # s that a motion may take to brake as hard as it can, at most
+        self.stoppable = 1.0  # the rate from which the motion that was begun last keeps that time
         self.online: OnlinePlanner | None = None
         if np.isfinite(limits.jerk).any():
             self.online = OnlinePlanner(limits, self.T, self.q)
@@ -119,6 +134,7 @@ class Reference:
                 raise InputError("another key still jogs the arm; let it go first")
         elif jog.frame != "joint":
             self.line = LineJog(self.robot, self.limits, self.q, direction, jog.frame)
+            self.line.fastest = self.fastest
         self.jog = jog
         if jog.frame == "joint":
             self.speeds = direction
@@ -170,8 +186,33 @@ class Reference:
         except (ValueError, np.linalg.LinAlgError) as error:
             raise InputError(f"no motion leads there ({error})") from None
 
+    def bound_points(self, fastest: FastestPoint | None) -> None:
+        """Hold all points below a bound of speed from now on, those of a motion under way too; None: no bound."""
+        self.fastest = fastest
+        if self.line is not None:
+            self.line.fastest = fastest
+        playback = self.playback
+        for cursor in (self.cursor, *((playback.cursor, playback.leg) if playback is not None else ())):
+            if cursor is not None:
+                cursor.most = self._most_rate(cursor.trajectory)
+
+    def too_fast(self, motion: Motion) -> float | None:
+        """The speed of a point that a motion would take above its bound [m/s]; None if it takes none."""
+        return None if self.fastest is None else self.fastest.exceeded(motion[0], motion[1])
+
     def cursor_of(self, trajectory: Planned, shaper: str | None = None) -> Cursor:
-        """The begin of a planned motion; ``shaper``: see ``Shapers``."""
+        """The begin of a planned motion, no quicker than points may be; ``shaper``: see ``Shapers``."""
+        cursor = self._cursor_of(trajectory, shaper)
+        cursor.most = self._most_rate(trajectory)
+        return cursor
+
+    def _most_rate(self, trajectory: Planned) -> float:
+        """The largest rate at which points keep their bound of speed, and the arm its time to brake."""
+        most = 1.0 if self.fastest is None else self.fastest.rate(trajectory)
+        self.stoppable = stoppable_rate(trajectory, self.limits.acceleration, self.braking_time)
+        return min(most, self.stoppable)
+
+    def _cursor_of(self, trajectory: Planned, shaper: str | None) -> Cursor:
         most = self.limits.tool_acceleration
         tool = ToolLimit(self._tool_pace, most) if np.isfinite(most) else None
         planned = getattr(trajectory, "acceleration", None)
@@ -212,17 +253,32 @@ class Reference:
     def planned(self, rate: float) -> Motion:
         """A period of the operator's planned motion."""
         assert self.cursor is not None
-        return self.cursor.advance(self.T, rate, GENTLE)[0]
+        return self.cursor.advance(self.T, min(rate, self.cursor.most), GENTLE)[0]
 
     def jogging(self, rate: float) -> Motion | None:
         """A period of the jog; None if a line cannot be kept."""
         assert self.jog is not None
         share = self.jog.speed * rate
         if self.line is None:
-            return self._joints(self.speeds * (share * self.settings.jog_share) * self.limits.speed)
+            return self._jogged(self.speeds * (share * self.settings.jog_share) * self.limits.speed)
         shift = self.line.unit[:3].any()
         wanted_pace = share * (self.settings.jog_speed if shift else self.settings.jog_turn)
         return self.line.step(self.q, self.qd, wanted_pace, self.T)
+
+    def _jogged(self, wanted: Array) -> Motion:
+        """A period of joints that go towards speeds (n,), as far as no point becomes too fast.
+
+        Joints change speed each for itself: one that still slows down may add to one that speeds up.
+        """
+        if self.fastest is None:
+            return self._joints(wanted)
+        wanted = wanted * self.fastest.share(self.q, wanted)
+        motion = self._joints(wanted)
+        for share in SHARES:
+            if self.fastest.share(motion[0], motion[1]) >= 1.0 - SLACK:
+                break
+            motion = self._joints(share * wanted)
+        return motion
 
     def braking(self) -> Motion:
         """Every joint brakes for itself."""
@@ -313,6 +369,7 @@ class Reference:
 
     def slowing(self, pace: Pace) -> tuple[Motion, bool]:
         """A period towards rest, on the path if there is one; whether it is reached."""
+        self.share = pace.share
         if self.cursor is not None:
             return self.cursor.advance(self.T, 0.0, pace)[0], self.cursor.at_rest
         if self.playback is not None:
@@ -331,11 +388,11 @@ class Reference:
         q, qd, qdd = motion
         low, high = self._range()
         hardest = np.maximum(np.abs(qdd), np.abs(qd - self.qd) / self.T)
-        most = (1.0 + WATCHED) * self.hardest
+        most = (1.0 + WATCHED) * self.share * self.hardest
         for values, bad, bound, per in (
             (q, ~((q >= low - ROUNDING) & (q <= high + ROUNDING)), np.where(q > high, high, low), ""),
             (qd, ~(np.abs(qd) <= self.limits.speed * (1.0 + SLACK)), self.limits.speed, "/s"),
-            (hardest, ~(hardest <= most), self.hardest, "/s2"),
+            (hardest, ~(hardest <= most), self.share * self.hardest, "/s2"),
         ):
             if bad.any():
                 i = int(np.argmax(bad))
@@ -380,5 +437,6 @@ class Reference:
 
     def become(self, motion: Motion) -> None:
         """The next instant."""
+        self.share = 1.0
         low, high = self._range()
         self.q, self.qd, self.qdd = np.clip(motion[0], low, high), motion[1], motion[2]

@@ -118,8 +118,10 @@ class ShapedCursor(Cursor):
             return self._stand(self.trajectory.duration), T
         if not pace.shaped:
             self._give_back()
-            return self._brake(), 0.0
-        if self._let_go:  # it goes on from where it was stopped
+            return self._brake(pace.share), 0.0
+        if self._let_go:  # it goes on from where it was stopped; a shaper begins with an arm that stands
+            if not self._rests:
+                return self._brake(pace.share), 0.0
             self._begin(self.time)
         if self._find(wanted * self.fitting):
             _, q, qd, qdd = self._found.instants
@@ -229,8 +231,8 @@ class ShapedCursor(Cursor):
         return q, np.zeros_like(q), np.zeros_like(q)
 
     # --- a stop that is not shaped ------------------------------------------------------------------
-    def _brake(self) -> Motion:
-        """A period of braking on the path as hard as the joints may."""
+    def _brake(self, share: float) -> Motion:
+        """A period of braking on the path with a share of what the joints may."""
         T, path = self.period, self.path
         self._let_go = True
         length, rate, _ = self._place
@@ -243,7 +245,12 @@ class ShapedCursor(Cursor):
         moving = np.abs(first) > 1e-12
         if moving.any():
             ends = np.sort(
-                np.stack([(sign * self.acceleration - bend)[moving] / first[moving] for sign in (-1.0, 1.0)]),
+                np.stack(
+                    [
+                        (sign * share * self.acceleration - bend)[moving] / first[moving]
+                        for sign in (-1.0, 1.0)
+                    ]
+                ),
                 axis=0,
             )
             growth = min(max(growth, float(ends[0].max())), 0.0)

@@ -54,6 +54,7 @@ class Event(Enum):
     PAUSE = "pause"
     RESUME = "resume"
     SINGLE_STEP = "single step"
+    STEP_BACK = "step back"  # over the path that was played, to the begin of its last instruction
     STOP = "stop"
     OVERRIDE = "override"
     RECORD = "record point"
@@ -163,6 +164,7 @@ _ROWS: dict[State, dict[Event, State]] = {
         E.SOFT_ALARM: S.HALTING,
     },
     S.PAUSING: {
+        E.PAUSE: S.PAUSING,
         E.RESUME: S.RUNNING,
         E.RESUME_STEP: S.STEPPING,
         E.STOP: S.STOPPING,
@@ -174,6 +176,7 @@ _ROWS: dict[State, dict[Event, State]] = {
         E.RESUME: S.RUNNING,
         E.RESUME_STEP: S.STEPPING,
         E.SINGLE_STEP: S.STEPPING,
+        E.STEP_BACK: S.STEPPING,
         E.STOP: S.READY,
         E.DISABLE: S.DISABLED,
         E.OVERRIDE: S.PAUSED,
@@ -210,6 +213,7 @@ MODES_OF: Final = MappingProxyType(
         Event.LOAD: (Mode.PROGRAM, Mode.PLAY),
         Event.RUN: (Mode.PLAY,),
         Event.SINGLE_STEP: (Mode.PLAY,),
+        Event.STEP_BACK: (Mode.PLAY,),
         Event.RESUME: (Mode.PLAY,),
     }
 )

@@ -24,7 +24,8 @@ Motion = tuple[Array, Array, Array]  # q, qd, qdd (n,) each
 SLACK = 1e-6  # of a limit, for the rounding of a plan that uses it fully
 HALVINGS = 8
 INSTANT = 1e-4  # s, for the acceleration of the tool
-BATCH = 32  # instants that are sampled at once while the rate is constant
+SAMPLED, LEAST, MOST = 0.01, 32, 4096  # s between samples of a speed, and how many at least and at most
+BATCH = 256  # instants at most that are sampled at once while the rate is constant
 
 
 class Planned(Protocol):
@@ -48,15 +49,23 @@ class Planned(Protocol):
 
 @dataclass(frozen=True)
 class Pace:
-    """How quickly the rate may change: ``slope`` [1/s], ``bend`` [1/s2]; ``shaped``: input shaping stays on."""
+    """How quickly the rate may change: ``slope`` [1/s], ``bend`` [1/s2]; ``shaped``: input shaping stays on.
+
+    ``share``: of the limits of acceleration that may be used; ``retry``: by how much a slope is lowered that would pass
+    them at the end of the period.
+    """
 
     slope: float
     bend: float
     shaped: bool = True
+    share: float = 1.0
+    retry: float = 0.5
 
 
 GENTLE = Pace(slope=4.0, bend=40.0)  # override and pause: from full speed to rest in about 0.35 s
 FIRM = Pace(slope=50.0, bend=math.inf, shaped=False)  # stop: what the limits of acceleration allow, at once
+# Nobody watches the arm any more: motors give more for a moment than a cycle may ask of them again and again.
+HARD = Pace(slope=100.0, bend=math.inf, shaped=False, share=2.0, retry=0.8)
 
 
 @dataclass(frozen=True)
@@ -65,6 +74,16 @@ class ToolLimit:
 
     pace: Callable[[Array, Array], float]
     acceleration: float
+
+
+def stoppable_rate(trajectory: Planned, acceleration: Array, seconds: float) -> float:
+    """The largest rate, at most 1, from which a motion comes to rest within a time by ``HARD`` braking."""
+    if not math.isfinite(seconds) or trajectory.duration <= 0.0:
+        return 1.0
+    count = min(max(round(trajectory.duration / SAMPLED), LEAST), MOST)
+    _, qd, _ = trajectory.sample(np.linspace(0.0, trajectory.duration, count + 1))
+    longest = float((np.abs(qd) / (HARD.share * acceleration)).max(initial=0.0))
+    return 1.0 if longest <= seconds else seconds / longest
 
 
 class Instants(NamedTuple):
@@ -87,6 +106,7 @@ class Cursor:
         self.trajectory = trajectory
         self.acceleration = np.asarray(acceleration) * (1.0 + SLACK)
         self.tool = tool
+        self.most = 1.0  # rate: what keeps the speed of points below a bound
         self.time = 0.0
         self.rate, self.slope = 0.0, 0.0
         self._here = self._sample(0.0)
@@ -125,7 +145,7 @@ class Cursor:
             return self._standing(), T
         if self.time == 0.0:  # at its begin the motion stands, whatever the rate
             self.rate, self.slope = wanted, 0.0
-        slope = self._within_limits(self._slope(T, wanted, pace), T)
+        slope = self._within_limits(self._slope(T, wanted, pace), T, pace.share)
         for halving in range(HALVINGS + 1):
             rate = min(max(self.rate + slope * T, 0.0), 1.0)
             time = self.time + 0.5 * (self.rate + rate) * T
@@ -135,9 +155,9 @@ class Cursor:
                 there = self._sample(time)
                 self._batch_for = (-1.0, -1.0)
             qdd = rate * rate * there[2] + slope * there[1]  # eq:time-scaling
-            if slope == 0.0 or time >= end or (np.abs(qdd) <= self.acceleration).all():
+            if slope == 0.0 or time >= end or (np.abs(qdd) <= pace.share * self.acceleration).all():
                 break
-            slope = 0.0 if halving == HALVINGS - 1 else 0.5 * slope
+            slope = 0.0 if halving == HALVINGS - 1 else pace.retry * slope
         mean = 0.5 * (self.rate + rate)
         self.time, self.rate, self.slope, self._here = min(time, end), rate, slope, there
         if time >= end:
@@ -161,7 +181,9 @@ class Cursor:
     def _fill(self, rate: float, T: float) -> None:
         """Sample the next instants at a constant rate, unless some are left: many cost little more than one."""
         if self._batch_for != (rate, T) or self._used == len(self._batch.times):
-            times = np.asarray(self.time + rate * T * np.arange(1, BATCH + 1), dtype=np.float64)
+            left = (self.trajectory.duration - self.time) / (rate * T)
+            count = min(BATCH, max(int(left), 0) + 2)  # one beyond the end at least
+            times = np.asarray(self.time + rate * T * np.arange(1, count + 1), dtype=np.float64)
             self._batch = Instants(
                 times, *self.trajectory.sample(np.minimum(times, self.trajectory.duration))
             )
@@ -203,25 +225,26 @@ class Cursor:
         swing = math.sqrt(2.0 * pace.bend * abs(gap)) if math.isfinite(pace.bend) else math.inf
         goal = math.copysign(min(pace.slope, swing), gap)
         change = pace.bend * T
-        slope = min(max(goal, self.slope - change), self.slope + change)
+        now = min(max(self.slope, -pace.slope), pace.slope)  # after a harder pace
+        slope = min(max(goal, now - change), now + change)
         if slope * gap >= 0.0 and abs(slope) * T >= abs(gap):
             return gap / T
         return min(max(slope, -self.rate / T), (1.0 - self.rate) / T)
 
-    def _within_limits(self, slope: float, T: float) -> float:
-        """The slope, as far as no axis accelerates beyond its limit here."""
+    def _within_limits(self, slope: float, T: float, share: float) -> float:
+        """The slope, as far as no axis accelerates beyond a share of its limit here."""
         if slope == 0.0:
             return slope
         _, qd, qdd = self._here
         moving = np.abs(qd) > 1e-12
         if not moving.any():
             return slope
-        v, a, most = qd[moving], self.rate**2 * qdd[moving], self.acceleration[moving]
+        v, a, most = qd[moving], self.rate**2 * qdd[moving], share * self.acceleration[moving]
         if self.tool is not None:
             for time in (self.time, self.time + self.rate * T):  # at both ends of the period
                 pace, bend = self._tool_pace(self.tool, time)
                 v, a = np.append(v, pace), np.append(a, self.rate**2 * bend)
-                most = np.append(most, self.tool.acceleration)
+                most = np.append(most, share * self.tool.acceleration)
         ends = np.sort(np.stack([(-most - a) / v, (most - a) / v]), axis=0)
         low, high = min(float(ends[0].max()), 0.0), max(float(ends[1].min()), 0.0)
         return min(max(slope, low), high)

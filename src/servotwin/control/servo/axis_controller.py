@@ -45,8 +45,9 @@ def correct_reading(axis: Any) -> None:
         axis.known_waves,
     )
     theta = axis.counts_ref / axis.counts_per_rad
-    first = wave(order, amplitude, phase, count, theta)
-    axis.counts_ref -= wave(order, amplitude, phase, count, theta - first) * axis.counts_per_rad
+    first = wave(order, amplitude, phase, axis.known_start, count, theta)
+    again = wave(order, amplitude, phase, axis.known_start, count, theta - first)
+    axis.counts_ref -= again * axis.counts_per_rad
     axis.w_path *= 1.0 - wave_slope(order, amplitude, phase, count, theta)  # eq:corrected-reading
 
 

@@ -131,7 +131,7 @@ AXIS = np.dtype(
     + [("filter_taps", _REAL, (MOST_FILTERS, 5)), ("filter_memory", _REAL, (MOST_FILTERS, 2))]
     # harmonics of encoder and gear that are known (eq:corrected-reading), at the motor
     + [("known_waves", _WHOLE)]
-    + [(f"known_{part}", _REAL, (MOST_HARMONICS,)) for part in ("order", "amplitude", "phase")]
+    + [(f"known_{part}", _REAL, (MOST_HARMONICS,)) for part in ("order", "amplitude", "phase", "start")]
 )
 
 # What all axes of a robot share: periods [s], shares of the model, and where model and law of the user stand.

@@ -50,6 +50,7 @@ from servotwin.errors import InputError, UnsupportedError
 from servotwin.linear.feedback import closed_loop, kalman, lqr, place, with_integrators
 from servotwin.linear.sampling import sampled_noise
 from servotwin.linear.system import Array, LinearSystem
+from servotwin.presentation import Plots, Reports, ShowsItself, Tabulates
 from servotwin.robot.complete_model import robot_of, state_space
 from servotwin.robot.robot import Robot
 from servotwin.robot.shafts import motor_inertia
@@ -63,7 +64,7 @@ Complex = NDArray[np.complex128]
 
 
 @dataclass(frozen=True)
-class StateFeedbackDesign:
+class StateFeedbackDesign(Plots, Tabulates, Reports, ShowsItself):
     """Matrices of eq:state-feedback in torques at the motors, the plant they were made for, and how they do.
 
     For an axis with a servovalve read valve current [A] for torque, and current per speed for f.

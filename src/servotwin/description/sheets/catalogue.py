@@ -28,6 +28,7 @@ from servotwin.description.sheets.gear_sheet import GearSheet, ScrewSheet
 from servotwin.description.sheets.motor_fields import MotorDatasheet
 from servotwin.description.sheets.motor_sheet import MotorSheet, motor_sheet
 from servotwin.errors import InputError, located
+from servotwin.presentation import ShowsItself, Tabulates
 
 FORMAT = "servotwin-catalogue/1"
 GENERIC = ("generic-motors.yaml", "generic-gears.yaml")
@@ -53,7 +54,7 @@ class CatalogueFile(Part):
 
 
 @dataclass(frozen=True)
-class Catalogue:
+class Catalogue(Tabulates, ShowsItself):
     """Motors, gears and screws by name, in SI; ``printed`` has the motors as their sheets print them."""
 
     name: str

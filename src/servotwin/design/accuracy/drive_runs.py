@@ -24,8 +24,9 @@ from servotwin.description.load import description_from
 from servotwin.description.nodes import parse_yaml
 from servotwin.description.schema import RobotDescription
 from servotwin.design.accuracy.true_kinematics import TrueKinematics
-from servotwin.errors import SimulationError
+from servotwin.errors import InputError, SimulationError
 from servotwin.mechanism.model import Array
+from servotwin.motion.errors import PathError
 from servotwin.motion.limits import MotionLimits, limits_of
 from servotwin.motion.planner import plan
 from servotwin.motion.requests import MoveJ, MoveL, Request, Speed
@@ -205,7 +206,7 @@ def planned(
     for leg in run.legs:
         key = (q.tobytes(), leg.to, leg.speed, leg.through, leg.blend, leg.absolute)
         if key not in known:
-            known[key] = plan(model, q, _requests(leg, run), limits, fit=True).segments
+            known[key] = _planned_leg(leg, run, model, q, limits)
         rest = leg.rest + (float(rng.uniform(0.0, period)) if run.rest_jitter else 0.0)
         q = _end(known[key])
         arrive = now + sum(segment.duration for segment in known[key])
@@ -213,6 +214,20 @@ def planned(
         segments += [*known[key], RestSegment(q, rest + period)]
         now = arrive + rest + period
     return joined(segments, list(range(len(segments)))), spans
+
+
+def _planned_leg(
+    leg: Leg, run: DriveRun, model: Robot, q: Array, limits: MotionLimits
+) -> tuple[Segment, ...]:
+    """A move from the joints q (n,), as slow as it must be; InputError where no pace is slow enough."""
+    try:
+        return plan(model, q, _requests(leg, run), limits, fit=True).segments
+    except PathError as error:
+        reason = error.message.split(";", maxsplit=1)[0]
+        raise InputError(
+            f"{model.name} cannot move to the next pose at any speed: {reason}; expected less payload or other poses",
+            field="payload" if "torque" in error.what else "poses",
+        ) from None
 
 
 def _end(segments: Sequence[Segment]) -> Array:

@@ -15,8 +15,9 @@ from servotwin.description.load import description_from
 from servotwin.description.overrides import parse_overrides, set_override
 from servotwin.description.schema import RobotDescription
 from servotwin.description.write import yaml_text
-from servotwin.design.calibration.calibrate import Calibration, Errors
+from servotwin.design.calibration.calibration_result import Calibration
 from servotwin.design.calibration.parameters import Kind, Parameter
+from servotwin.design.calibration.validation import Errors
 
 MILLI = 1e3
 

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from servotwin.description.schema import RobotDescription
-from servotwin.design.calibration.calibrate import robot_and_description, stated_compliance
 from servotwin.design.calibration.calibrated_file import owner_of
 from servotwin.design.calibration.model import CalibrationModel
 from servotwin.design.calibration.parameters import FAMILIES, Kind, Parameter, parameters_of
+from servotwin.design.calibration.robot_model import robot_and_description, stated_compliance
 from servotwin.errors import ServotwinError, ShapeError
 from servotwin.mechanism.build import stated_deviations
 from servotwin.mechanism.model import Array

@@ -80,7 +80,8 @@ def _columns(table: CsvTable, seen: dict[str, str], joints: dict[str, str]) -> t
     if missing:
         hint = did_you_mean(missing[0], table.names)
         given = ", ".join(table.names[:12])
-        text = f"no column of joint {', '.join(missing)} ({given}){hint}; expected such as {missing[0]}_deg"
+        example = f"{missing[0]}_{'deg' if joints[missing[0]] == 'rad' else 'mm'}"
+        text = f"no column of joint {', '.join(missing)} ({given}){hint}; expected such as {example}"
         raise InputError(text, file=table.file, line=table.head)
     tool = {name.removeprefix(SEEN): place for name, place in found.items() if name not in joints}
     return {name: found[name] for name in joints}, tool

@@ -10,13 +10,16 @@ at the distance l of the reflector. The defaults are half of the permissible err
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
+from typing import Self
 
 import numpy as np
 
+from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
 
 POSITION, ANGLE, DISTANCE = 5e-5, 1e-4, 5e-6  # m, rad, m: where nothing is stated
+MOST_READINGS = 10_000  # of one pose
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,16 @@ class Noise:
     def position_roots(self, points: Array) -> Array:
         """Matrices W (K, 3, 3) that make residuals at measured points (K, 3) white: W C W^T = 1."""
         return np.tile(np.eye(3) / self.position, (len(points), 1, 1))
+
+    def of_mean(self, readings: int) -> Self:
+        """The noise of the mean of so many readings at one pose: each deviation over the root of their number."""
+        if not 1 <= readings <= MOST_READINGS:
+            raise InputError(
+                f"{readings}; expected 1 to {MOST_READINGS} readings at a pose", field="--readings"
+            )
+        part = 1.0 / float(np.sqrt(readings))
+        sizes = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "stated"}
+        return replace(self, **{name: part * size for name, size in sizes.items()})
 
     def drawn(self, points: Array, rng: np.random.Generator) -> Array:
         """Errors (K, 3) of measured points (K, 3), seen from the device."""

@@ -12,7 +12,7 @@ From there they may be exchanged further for the least variance of the tool's pl
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -48,10 +48,6 @@ class PosePlan:
     random_prediction: float  # the same of four times as many random poses
     random_count: int
 
-    def with_readings(self, readings: int) -> float:
-        """The prediction [m] where every pose is read so many times and the mean is taken (white noise)."""
-        return self.prediction / float(np.sqrt(readings))
-
 
 def blocks(
     model: CalibrationModel, q: Array, noise: Noise, setup: Setup, *, orientation: bool
@@ -66,6 +62,16 @@ def blocks(
     _, plain = residuals(replace(measured, rotation=None), Noise(position=1.0), setup, T, J)
     plain = plain.reshape(len(q), 3, -1)
     return D.reshape(len(q), -1, D.shape[1]), plain
+
+
+def require_some(chosen: Sequence[int]) -> None:
+    """Refuse parameters of which no measurement of this kind tells any."""
+    if not chosen:
+        raise InputError(
+            "nothing of these parameters can be told by such measurements: they have no effect, or that of another "
+            "place of the measuring device; expected further families, such as geometry,offsets",
+            field="--parameters",
+        )
 
 
 def plan_poses(
@@ -92,6 +98,7 @@ def plan_poses(
     D, plain = blocks(model, q, noise, setup, orientation=orientation)
     typical = np.array([p.typical for p in model.parameters])
     told = identified(D.reshape(-1, D.shape[2]), typical, 6)
+    require_some(told.chosen)
     columns = [*range(6), *(6 + k for k in told.chosen)]
     D = D[:, :, columns]
     if count * D.shape[1] < D.shape[2]:

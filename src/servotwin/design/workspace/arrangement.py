@@ -68,6 +68,10 @@ class Region:
             return np.zeros((0, 2)), np.zeros((0, 2))
         return np.concatenate(self.rings), np.concatenate([np.roll(ring, -1, axis=0) for ring in self.rings])
 
+    def shifted(self, by: tuple[float, float]) -> Region:
+        """The set moved by a vector [m]."""
+        return Region(tuple(ring + np.array(by) for ring in self.rings), self.labels)
+
     def contains(self, points: Array) -> BoolArray:
         """Which points (k, 2) belong to the set."""
         return np.asarray(winding(np.asarray(points, dtype=np.float64).reshape(-1, 2), *self.edges) != 0)

@@ -10,7 +10,7 @@ until edges are within a tolerance of it or the mesh is as fine as asked.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import permutations
 
 import numpy as np
@@ -43,6 +43,10 @@ class Mesh:
     def extent(self) -> tuple[Array, Array]:
         """Least and largest coordinates."""
         return self.points.min(axis=0), self.points.max(axis=0)
+
+    def shifted(self, by: Array) -> Mesh:
+        """The surface moved by a vector (3,) [m]."""
+        return replace(self, points=self.points + by)
 
 
 def _tetrahedra() -> IntArray:

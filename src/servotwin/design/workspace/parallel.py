@@ -1,4 +1,4 @@
-"""Workspaces of robots whose tool pose gives the joints, in space and in sections."""
+"""Workspaces in space and their sections: parallel robots, and open arms of which no two joints have a plane."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from servotwin.description.display import MM
 from servotwin.description.drive_data import DriveData
+from servotwin.design.workspace.arm_space import ArmSpace, arm_space, spatial_joints
 from servotwin.design.workspace.arrangement import Region
 from servotwin.design.workspace.limits import limit_set
 from servotwin.design.workspace.mesh import (
@@ -19,9 +20,9 @@ from servotwin.design.workspace.mesh import (
     lattice_volume,
     quartered,
 )
-from servotwin.design.workspace.planar import CHORD
+from servotwin.design.workspace.planar import CHORD, require_fixed
 from servotwin.design.workspace.result import PlaneSet, Workspace
-from servotwin.design.workspace.section import samples
+from servotwin.design.workspace.section import samples, standing
 from servotwin.design.workspace.task_space import TaskSpace, task_space
 from servotwin.design.workspace.trace import trace
 from servotwin.errors import InputError
@@ -35,6 +36,7 @@ MANY = 12  # coordinates beyond which a lattice in space is coarser: Newton's st
 COARSER = 18
 QUARTERINGS = 1  # of the triangles of a surface
 EFFORT = 75  # points looked at for each corner of the first surface, measured with Stewart and DELTA robots
+UNTURNED = 1e-6  # of a rotation matrix: rounding
 Progress = Callable[[str, float], None]
 
 
@@ -45,13 +47,19 @@ def in_space(
     payload: float | None,
     tolerance: float,
     show: Progress,
+    q: Array | None = None,
 ) -> Workspace:
-    """The workspace of a robot that is followed from its home pose, with its orientation."""
-    limits = limit_set(robot, drives, holding=payload is not None)
-    flat = _flat_basis(robot, frame)
-    basis = np.eye(3) if flat is None else flat
-    show("filling the workspace from home", 0.01)
-    space = task_space(robot, limits, frame, basis)
+    """The workspace in space: of a parallel robot from its home pose on, of an open arm by three of its joints.
+
+    The other joints of an open arm stand at ``q`` (default: home).
+    """
+    show("filling the workspace", 0.01)
+    if robot.closed:
+        space: TaskSpace = _parallel_space(robot, drives, frame, payload)
+        notes: tuple[str, ...] = ()
+    else:
+        space, notes = _arm_space(robot, drives, frame, payload, robot.q_home if q is None else q)
+    basis, limits = space.basis, space.limits
     rough = size_of(robot.mechanism) / COARSE
     space.flood(rough)
     extent = float(np.ptp(space.points, axis=0).max()) + rough
@@ -66,8 +74,8 @@ def in_space(
         "payload": payload,
         "tolerance": tolerance,
     }
-    if flat is not None:
-        view = _traced(space, spacing, tolerance, "plane view", flat, space.origin)
+    if len(basis) == 2:
+        view = _traced(space, spacing, tolerance, "plane view", basis, space.origin)
         return Workspace(
             views=(view,),
             volume=None,
@@ -85,21 +93,47 @@ def in_space(
     volume, error = lattice_volume(
         nodes, spacing, space.margins, show=lambda part: show("measuring the volume", 0.5 + 0.22 * part)
     )
-    moved = Mesh(mesh.points + space.origin, mesh.triangles, mesh.labels, mesh.deviation)
     middle = space.target(space.points).mean(axis=0)
     show("following the side view", 0.72)
     side, plane = section_view(space, (0, 2), space.origin, extent, tolerance)
     show("following the top view", 0.78)
     start = np.array([*space.origin[:2], middle[2]])
     top, _ = section_view(space, (0, 1), start, extent, tolerance)
-    note = (
-        f"side view at y = {MM * side.origin[1]:.1f} mm, top view at z = {MM * top.origin[2]:.1f} mm; the tool keeps "
-        "the orientation of the home pose"
-    )
+    places = f"side view at y = {MM * side.origin[1]:.1f} mm, top view at z = {MM * top.origin[2]:.1f} mm"
     return Workspace(
-        views=(side, top), volume=volume, volume_error=error, mesh=moved, mesh_limits=space.names,
-        notes=(note,), plane=plane, space=space, progress=show, **common,
+        views=(side, top), volume=volume, volume_error=error, mesh=mesh.shifted(space.origin), mesh_limits=space.names,
+        notes=(*notes, f"{places}; {_orientation(space)}"), plane=plane, space=space, progress=show, **common,
     )  # fmt: skip
+
+
+def _parallel_space(
+    robot: Robot, drives: tuple[DriveData, ...], frame: str, payload: float | None
+) -> TaskSpace:
+    """Poses of a parallel robot about its home pose, in a plane or in space."""
+    limits = limit_set(robot, drives, holding=payload is not None)
+    flat = _flat_basis(robot, frame)
+    return task_space(robot, limits, frame, np.eye(3) if flat is None else flat)
+
+
+def _arm_space(
+    robot: Robot, drives: tuple[DriveData, ...], frame: str, payload: float | None, q: Array
+) -> tuple[ArmSpace, tuple[str, ...]]:
+    """Places of an open arm by three of its joints, and what must be said of the others, which stand at ``q``."""
+    joints = spatial_joints(robot, frame)
+    limits = limit_set(robot, drives, moving=joints, holding=payload is not None)
+    require_fixed(robot, limits, joints, q)
+    return arm_space(robot, limits, frame, joints, q), standing(robot, frame, joints)
+
+
+def _orientation(space: TaskSpace) -> str:
+    """What is true of the tool's orientation in a filled space."""
+    if isinstance(space, ArmSpace):
+        return "the tool turns with the arm, and all branches count"
+    engine: Any = space.robot._engine
+    R = engine.tree.fkine(space.x, space.frame)[:, :3, :3]
+    if np.abs(R - space.rotation).max() < UNTURNED:
+        return "the tool keeps the orientation of the home pose"
+    return "the tool turns with the robot, which stays on the branch of its home pose"
 
 
 def _surface(

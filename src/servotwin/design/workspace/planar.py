@@ -8,6 +8,7 @@ images of limits and of the singular curve :math:`\det J = 0`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +19,7 @@ from servotwin.design.workspace.section import Section
 from servotwin.design.workspace.trace import Loop, trace
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
+from servotwin.robot.robot import Robot
 
 CELLS = 160  # of the grid on which curves in joint space are found, either way
 NEAR = 0.03  # rad or m beyond linear limits that is still computed
@@ -41,7 +43,7 @@ class PlanarRegion:
 def planar_region(section: Section, limits: LimitSet, tolerance: float) -> PlanarRegion:
     """The set that the two joints of a section reach within all limits, its boundary to ``tolerance`` [m]."""
     low, high = limits.joints[:, section.joints]
-    _require_fixed(section, limits)
+    require_fixed(section.robot, limits, section.joints, section.q)
     size = high - low
     scale = _largest_determinant(section, limits)
 
@@ -105,13 +107,13 @@ def _largest_determinant(section: Section, limits: LimitSet) -> float:
     return float(np.abs(np.linalg.det(section.jacobian(s))).max())
 
 
-def _require_fixed(section: Section, limits: LimitSet) -> None:
-    """Refuse joints that stand still beyond their own limits."""
-    for k, name in enumerate(section.robot.joint_names):
-        out = not limits.joints[0, k] - 1e-9 <= section.q[k] <= limits.joints[1, k] + 1e-9
-        if k not in section.joints and out:
+def require_fixed(robot: Robot, limits: LimitSet, moving: Sequence[int], q: Array) -> None:
+    """Refuse joints that stand still beyond their own limits, at ``q`` (n,)."""
+    for k, name in enumerate(robot.joint_names):
+        out = not limits.joints[0, k] - 1e-9 <= q[k] <= limits.joints[1, k] + 1e-9
+        if k not in moving and out:
             raise InputError(
-                f"{section.robot.name}: joint '{name}' stands still outside of its limits; expected a position "
+                f"{robot.name}: joint '{name}' stands still outside of its limits; expected a position "
                 f"from {limits.joints[0, k]:.6g} to {limits.joints[1, k]:.6g}",
                 field="q",
             )

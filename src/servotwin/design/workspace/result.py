@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from servotwin.description.display import MM
 from servotwin.description.drive_data import DriveData
+from servotwin.design.workspace.arm_space import ArmSpace
 from servotwin.design.workspace.arrangement import Region
 from servotwin.design.workspace.cube_in_space import cube_in_space, face_points
 from servotwin.design.workspace.inscribed import (
@@ -69,7 +70,7 @@ class PlaneSet:
 class Workspace:
     """The reachable set of a robot's frame within its limits (SI, base axes).
 
-    ``views`` holds the plane that two joints move the frame in first, or sections of a parallel robot; ``region``
+    ``views`` holds the plane that two joints move the frame in first, or sections of a solid; ``region``
     is that of the first. ``volume`` and ``mesh`` are None where no third joint makes a solid of it.
     """
 
@@ -116,7 +117,8 @@ class Workspace:
     def cube(self) -> Cube | None:
         """The largest cube with edges parallel to the base, after ISO 9283; None without a solid."""
         if self.turn is not None and self.section is not None and abs(self.section.offset) < 1e-9:
-            return cube_in_turned(self.region, self.turn)
+            cube = cube_in_turned(self.region, self.turn)
+            return Cube(cube.center + self.section.foot, cube.edge)
         if self.heights is not None and self.section is not None:
             home = self.section.points(self.section.q[None, list(self.section.joints)])[0]
             return cube_in_drawn(self.region, self.heights, home)
@@ -162,7 +164,7 @@ class Workspace:
     def _turned_reaches(self, p: Array) -> BoolArray:
         assert self.section is not None
         assert self.turn is not None
-        d = -self.section.offset
+        d, p = -self.section.offset, p - self.section.foot
         far = np.hypot(p[:, 0], p[:, 1])
         r = np.sqrt(np.maximum(far**2 - d**2, 0.0))
         found = np.zeros(len(p), dtype=bool)
@@ -215,7 +217,8 @@ class Workspace:
         if self.section is not None:
             directions = np.stack([self.section.right, self.section.up])
             return Mapper(self.robot, self.drives, self.frame, directions, self.section.joints)
-        moving = tuple(moving_joints(self.robot, self.frame))
+        plane = self.plane
+        moving = plane.joints if isinstance(plane, ArmSpace) else tuple(moving_joints(self.robot, self.frame))
         directions = (
             np.eye(3)
             if len(self.plane.rows if self.plane else ()) >= 3

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from itertools import combinations
 
 import numpy as np
 
@@ -19,8 +21,9 @@ UP = np.array([0.0, 0.0, 1.0])
 class Section:
     """Two joints that move a frame in a plane while the others stand still.
 
-    A point of the plane is ``origin + a right + b up``; the origin is the point of the plane's frame nearest to
-    the base. ``turn`` is the joint whose vertical axis turns the plane, ``slide`` one that lifts a level plane.
+    A point of the plane is ``origin + a right + b up``; the origin is the point of the plane nearest to the base, or
+    to the vertical axis through ``center`` about which the joint ``turn`` turns the plane. ``slide`` is a joint that
+    lifts a level plane.
     """
 
     robot: Robot
@@ -29,9 +32,20 @@ class Section:
     q: Array  # (n,) where the other joints stand
     right: Array
     up: Array
-    offset: float  # of the plane from the base's origin, along its normal right x up
+    offset: float  # of the plane from the base's origin or the center, along its normal right x up
     turn: int | None = None
     slide: int | None = None
+    center: tuple[float, float] = (0.0, 0.0)  # x and y [m] of the axis that turns the plane
+
+    @property
+    def foot(self) -> Array:
+        """The center (3,) in the base, at the height zero."""
+        return np.array([*self.center, 0.0])
+
+    @property
+    def origin(self) -> Array:
+        """The point (3,) of the plane where both coordinates are zero."""
+        return np.asarray(self.foot + self.offset * np.cross(self.right, self.up))
 
     @property
     def view(self) -> str:
@@ -55,7 +69,8 @@ class Section:
 
     def points(self, s: Array) -> Array:
         """Where the two joints' positions (k, 2) put the frame in the plane (k, 2) [m]."""
-        return self.robot.fkine(self.full(s), self.frame)[..., :3, 3] @ np.stack([self.right, self.up]).T
+        p = self.robot.fkine(self.full(s), self.frame)[..., :3, 3]
+        return np.asarray((p - self.foot) @ np.stack([self.right, self.up]).T)
 
     def jacobian(self, s: Array) -> Array:
         """Velocity in the plane per joint velocity (k, 2, 2)."""
@@ -64,25 +79,41 @@ class Section:
 
     def in_space(self, p: Array) -> Array:
         """Points (k, 2) of the plane in the base (k, 3)."""
-        return p @ np.stack([self.right, self.up]) + self.offset * np.cross(self.right, self.up)
+        return np.asarray(p @ np.stack([self.right, self.up]) + self.origin)
 
 
 def find_section(
     robot: Robot, frame: str | None = None, joints: tuple[str, ...] | None = None, q: Array | None = None
 ) -> Section:
-    """The plane in which the first two joints that can do so move the frame, or the given two."""
+    """The plane in which the first two joints that can do so move the frame, or the given two.
+
+    Open arms have further pairs, of which a third joint must make a solid: a slide with a wrist behind a swing, say.
+    """
     name = robot._frame(frame)
     place = robot.q_home if q is None else np.asarray(q, dtype=np.float64)
     pairs = [_indices(robot, joints)] if joints is not None else _pairs(robot, name)
     for pair in pairs:
-        plane = _plane(robot, name, pair, place)
-        if plane is not None:
-            right, up, offset = plane
-            section = Section(robot, name, pair, place, right, up, offset)
-            turn, slide = _sweeping(section)
-            return Section(robot, name, pair, place, right, up, offset, turn, slide)
-    which = "no two of the first three joints move" if joints is None else "these joints do not move"
+        section = _section(robot, name, pair, place)
+        if section is not None:
+            return section
+    further = [] if robot.closed or joints is not None else combinations(moving_joints(robot, name), 2)
+    for pair in further:
+        section = _section(robot, name, pair, place)
+        if section is not None and (section.turn is not None or section.slide is not None):
+            return section
+    which = "no two of its joints move" if joints is None else "these joints do not move"
     raise UnsupportedError(f"{robot.name}: {which} '{name}' in a plane; name two joints that do")
+
+
+def _section(robot: Robot, frame: str, pair: tuple[int, int], place: Array) -> Section | None:
+    """The plane of two joints with the joint that makes a solid of it; None if they move the frame in no plane."""
+    plane = _plane(robot, frame, pair, place)
+    if plane is None:
+        return None
+    section = Section(robot, frame, pair, place, *plane)
+    turn, slide = _sweeping(section)
+    section = replace(section, turn=turn, slide=slide)
+    return section if turn is not None or robot.closed else _turned_about_an_axis(section)
 
 
 def _indices(robot: Robot, joints: tuple[str, ...]) -> tuple[int, int]:
@@ -115,6 +146,16 @@ def moving_joints(robot: Robot, frame: str) -> list[int]:
     q = samples(robot, 0)
     speed = np.linalg.norm(robot.jacob0(q, frame)[..., :3, :], axis=-2).max(axis=0)
     return [int(k) for k in np.flatnonzero(speed > FLAT * max(speed.max(), 1e-300))]
+
+
+def standing(robot: Robot, frame: str, counted: Iterable[int | None]) -> tuple[str, ...]:
+    """What must be said of joints that would move the frame, but stand still."""
+    moved = set(counted)
+    names = [robot.joint_names[k] for k in moving_joints(robot, frame) if k not in moved]
+    if not names:
+        return ()
+    verb, pronoun = ("stands", "it") if len(names) == 1 else ("stand", "they")
+    return (f"{', '.join(names)} {verb} still; {pronoun} would move '{frame}' too",)
 
 
 def _pairs(robot: Robot, frame: str) -> list[tuple[int, int]]:
@@ -168,3 +209,33 @@ def _sweeping(section: Section) -> tuple[int | None, int | None]:
         if level and robot.joint_units[k] == "m" and np.abs(np.abs(v @ normal) - 1.0).max() < FLAT:
             slide = k if slide is None else slide
     return turn, slide
+
+
+def _turned_about_an_axis(section: Section) -> Section:
+    """The section with the first joint that turns it about a vertical axis beside the base's, coordinates from there.
+
+    A joint with the velocities v = +-z x (p - c) turns the frame about c. The joints that stand still may move c.
+    """
+    if abs(section.up[2]) <= 1 - 1e-9:
+        return section
+    robot, spread = section.robot, samples(section.robot, 2)
+    for k in moving_joints(robot, section.frame):
+        moved = [*section.joints, k]
+        q = np.broadcast_to(section.q, spread.shape).copy()
+        q[:, moved] = spread[:, moved]
+        v, p = robot.jacob0(q, section.frame)[..., :3, k], robot.fkine(q, section.frame)[..., :3, 3]
+        for sign in (1.0, -1.0):
+            centers = p[:, :2] + sign * np.stack([-v[:, 1], v[:, 0]], axis=1)
+            center = centers.mean(axis=0)
+            level = np.abs(v[:, 2]).max() < FLAT and robot.joint_units[k] == "rad"
+            if k not in section.joints and level and np.abs(centers - center).max() < FLAT:
+                return _centered(section, k, (float(center[0]), float(center[1])))
+    return section
+
+
+def _centered(section: Section, turn: int, center: tuple[float, float]) -> Section:
+    """The section turned by a joint about a vertical axis, its first coordinate positive where the frame stands."""
+    found = replace(section, turn=turn, center=center)
+    tool = section.robot.fkine(section.q, section.frame)[:3, 3] - found.foot
+    right = section.right if float(tool @ section.right) >= 0.0 else -section.right
+    return replace(found, right=right, offset=float(tool @ np.cross(right, section.up)))

@@ -1,4 +1,4 @@
-r"""The reachable set of a robot whose tool pose gives the joints: parallel robots, and arms that keep an orientation.
+r"""The reachable set of a robot whose tool pose gives the joints, on one branch and with one orientation.
 
 At a tool pose the closed loops and the pose are solved together for all coordinates x,
 
@@ -100,7 +100,7 @@ class TaskSpace:
             active, gap, slope = active[~done], gap[~done], slope[~done]
             if not len(active):
                 break
-            step = _solved(slope, gap)
+            step = newton_step(slope, gap)
             longest = np.abs(step).max(axis=1)
             step *= np.minimum(1.0, LONGEST / np.maximum(longest, 1e-300))[:, None]
             x[active] -= step
@@ -113,9 +113,9 @@ class TaskSpace:
         """Margins (k, m) of all limits at solved coordinates."""
         n = self.robot.n
         _, slope, passive = self._system(x, self.target(points))
-        found = [self._limit_margins(x[:, :n]), self._signs[0] * _relative_determinant(slope)[:, None]]
+        found = [self._limit_margins(x[:, :n]), self._signs[0] * relative_determinant(slope)[:, None]]
         if passive is not None:
-            found.append(self._signs[1] * _relative_determinant(passive)[:, None])
+            found.append(self._signs[1] * relative_determinant(passive)[:, None])
         return np.concatenate(found, axis=1)
 
     def _limit_margins(self, q: Array) -> Array:
@@ -213,14 +213,15 @@ class TaskSpace:
         return found
 
 
-def _solved(slope: Array, gap: Array) -> Array:
+def newton_step(slope: Array, gap: Array) -> Array:
+    """What Newton's method takes from the coordinates (k, n), the least step where a slope (k, m, n) is singular."""
     try:
         return np.asarray(np.linalg.solve(slope, gap[..., None])[..., 0], dtype=np.float64)
     except np.linalg.LinAlgError:
         return np.asarray(np.einsum("kij,kj->ki", np.linalg.pinv(slope), gap))
 
 
-def _relative_determinant(matrices: Array) -> Array:
+def relative_determinant(matrices: Array) -> Array:
     """Determinants (k,) over the product of the rows' lengths: 1 at best, 0 if singular."""
     lengths = np.maximum(np.linalg.norm(matrices, axis=2), 1e-300)
     return np.asarray(np.linalg.det(matrices / lengths[:, :, None]))
@@ -244,7 +245,7 @@ def task_space(robot: Robot, limits: LimitSet, frame: str, basis: Array) -> Task
     space = TaskSpace(robot, limits, frame, basis, home[:3, 3], home[:3, :3], rows, x_home)
     _, slope, passive = space._system(x_home[None], home[None, :3, 3])
     signs = [
-        float(np.sign(_relative_determinant(part)[0])) if part is not None else 1.0
+        float(np.sign(relative_determinant(part)[0])) if part is not None else 1.0
         for part in (slope, passive)
     ]
     if 0.0 in signs:

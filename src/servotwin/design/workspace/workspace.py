@@ -18,7 +18,7 @@ from servotwin.design.workspace.limits import Limit, LimitSet, limit_set
 from servotwin.design.workspace.parallel import Progress, in_space
 from servotwin.design.workspace.planar import CHORD, PlanarRegion, planar_region
 from servotwin.design.workspace.result import PlaneSet, Workspace
-from servotwin.design.workspace.section import Section, find_section, moving_joints, samples
+from servotwin.design.workspace.section import Section, find_section, samples, standing
 from servotwin.design.workspace.swept_mesh import drawn, turned
 from servotwin.design.workspace.turned import side_of_drawn, top_view, turned_volume
 from servotwin.errors import InputError, UnsupportedError
@@ -44,9 +44,10 @@ def workspace(
     """What a frame (default: the tool) reaches within the limits of joints and named quantities.
 
     Two joints that move the frame in a plane are found, or named by ``joints``; the others stand at ``q`` (default:
-    home). A vertical first axis turns that plane, a slide draws it out. Parallel robots are followed in space from
-    their home pose, with its orientation. With a ``payload`` [kg], which takes the place of the file's, the torques
-    that hold still count: effort limits of joints, rated torques of motors. The boundary is within ``tolerance`` [m].
+    home). A vertical axis turns that plane, a slide draws it out. Open arms without such a plane are followed in space
+    by three joints and all branches, parallel robots from their home pose with its orientation. With a ``payload``
+    [kg], which takes the place of the file's, the torques that hold still count: effort limits of joints, rated
+    torques of motors. The boundary is within ``tolerance`` [m].
 
     >>> import servotwin as st
     >>> st.workspace("palletizer-4").area.__round__(4)
@@ -66,7 +67,7 @@ def workspace(
     except UnsupportedError:
         if joints is not None:
             raise
-        found = in_space(machine, drives, name, payload, tolerance, show)
+        found = in_space(machine, drives, name, payload, tolerance, show, place)
     else:
         found = _in_plane(section, drives, payload, tolerance, show)
     return replace(found, notes=(*notes, *found.notes))
@@ -80,26 +81,27 @@ def _in_plane(
     show("following limits", 0.1)
     planar = planar_region(section, limits, tolerance)
     show("turning the plane", 0.6)
-    normal = np.cross(section.right, section.up)
     first = PlaneSet(
         f"{section.view} view", section.axis_names, planar.region, planar.limits, section.right, section.up,
-        section.offset * normal,
+        section.origin,
     )  # fmt: skip
-    notes = _standing(section)
+    notes = standing(robot, section.frame, (*section.joints, section.turn, section.slide))
     common: dict[str, Any] = {
         "robot": robot, "drives": drives, "frame": section.frame, "limits": limits, "payload": payload,
         "tolerance": tolerance, "section": section, "planar": planar,
     }  # fmt: skip
     section, bent = _even_sweep(section, limits)
-    notes, common["section"] = (*notes, *bent), section
+    notes, common["section"] = (*notes, *bent, *_beside_base(section)), section
     if section.turn is not None:
         turn, limited = _turn_range(section)
         names = (*planar.limits, *limited)
         labels = (len(planar.limits), len(planar.limits) + 1)
-        plan = top_view(planar.region, -section.offset, turn, labels, CHORD * tolerance)
+        plan = top_view(planar.region, -section.offset, turn, labels, CHORD * tolerance).shifted(
+            section.center
+        )
         top = PlaneSet("top view", ("x", "y"), plan, names, np.eye(3)[0], np.eye(3)[1], np.zeros(3))
         volume = turned_volume(planar.region, -section.offset, turn)
-        mesh = turned(planar.region, turn, -section.offset, labels)
+        mesh = turned(planar.region, turn, -section.offset, labels).shifted(section.foot)
         return Workspace(
             views=(first, top), volume=volume, volume_error=0.0, mesh=mesh, mesh_limits=names,
             notes=notes, turn=turn, **common,
@@ -145,15 +147,13 @@ def _even_sweep(section: Section, limits: LimitSet) -> tuple[Section, tuple[str,
     return section, tuple(notes)
 
 
-def _standing(section: Section) -> tuple[str, ...]:
-    """What must be said of joints that would move the frame, but stand still."""
-    robot = section.robot
-    counted = {*section.joints, section.turn, section.slide}
-    names = [robot.joint_names[k] for k in moving_joints(robot, section.frame) if k not in counted]
-    if not names:
+def _beside_base(section: Section) -> tuple[str, ...]:
+    """Where radii begin, if not at the base."""
+    if section.turn is None or section.center == (0.0, 0.0):
         return ()
-    verb, pronoun = ("stands", "it") if len(names) == 1 else ("stand", "they")
-    return (f"{', '.join(names)} {verb} still; {pronoun} would move '{section.frame}' too",)
+    x, y = (MM * v for v in section.center)
+    name = section.robot.joint_names[section.turn]
+    return (f"r counts from the axis of {name} at x = {x:.1f} mm, y = {y:.1f} mm",)
 
 
 def _turn_range(section: Section) -> tuple[tuple[float, float], tuple[Limit, Limit]]:
@@ -161,7 +161,9 @@ def _turn_range(section: Section) -> tuple[tuple[float, float], tuple[Limit, Lim
     robot, k = section.robot, section.turn
     assert k is not None
     q = samples(robot, 2)  # at q itself the tool may stand on the axis
-    v, p = robot.jacob0(q, section.frame)[:, :3, k], robot.fkine(q, section.frame)[:, :3, 3]
+    fixed = [i for i in range(robot.n) if section.center != (0.0, 0.0) and i not in (*section.joints, k)]
+    q[:, fixed] = section.q[fixed]  # they may move the axis
+    v, p = robot.jacob0(q, section.frame)[:, :3, k], robot.fkine(q, section.frame)[:, :3, 3] - section.foot
     sign = 1.0 if float(np.sum(v * np.cross([0.0, 0.0, 1.0], p))) >= 0.0 else -1.0
     angle = float(np.arctan2(section.right[1], section.right[0]))
     low, high = robot.limits.q_min[k] - section.q[k], robot.limits.q_max[k] - section.q[k]

@@ -36,6 +36,7 @@ from servotwin.compiled.jit import helper
 
 SMALL_TURN = 0.6  # rad: below, the series of sine and cosine are exact
 LONGEST = 2.5  # steps per unit of (R / L + speed) x time
+MOST_STEPS = 10_000  # in an interval: beyond, a run has diverged, and one step is enough to show it
 MOST_TERMS = 9
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(4)
 NODES, WEIGHTS = (1.0 + _NODES) / 2.0, _WEIGHTS / 2.0  # in 0..1
@@ -111,7 +112,8 @@ def pmsm_interval(
     of its moments (t - middle)^k / k! up to the third, of the electrical power, of 3/2 i^2, of i_q.
     """
     rate = R * max(g_d, g_q) + abs(p * w)
-    steps = int(LONGEST * rate * tau) + 1
+    quick = LONGEST * rate * tau
+    steps = int(quick) + 1 if quick < MOST_STEPS else 1  # of NaN too: only what fits may become an integer
     h = tau if steps == 1 else tau / steps
     terms = terms_for(rate * h)
     a_d, a_q = R * g_d * h, R * g_q * h

@@ -14,6 +14,12 @@ NEARLY = 1e-9  # deviation whose square is below the last digit
 RIGID = 1e-6  # largest deviation of a given rotation matrix from orthonormality
 
 
+NOT_RIGID = (
+    "the pose is not a rigid transform: its upper left 3 x 3 block must be a rotation matrix "
+    "and its last row 0 0 0 1"
+)
+
+
 def checked_poses(T: ArrayLike) -> Array:
     """Finite homogeneous transforms of shape (..., 4, 4) with their rotations made exactly orthonormal."""
     try:
@@ -24,14 +30,13 @@ def checked_poses(T: ArrayLike) -> Array:
         raise ShapeError(f"a pose is a 4 x 4 matrix, got an array of shape {poses.shape}")
     if not np.all(np.isfinite(poses)):
         raise InputError("the pose has entries that are not finite numbers")
+    if poses.ndim == 2:
+        return _checked_pose(poses)
     R = poses[..., :3, :3]
     skewness = np.abs(np.swapaxes(R, -1, -2) @ R - np.eye(3)).max(initial=0.0)
     bottom = np.abs(poses[..., 3, :] - np.array([0.0, 0.0, 0.0, 1.0])).max(initial=0.0)
     if skewness > RIGID or bottom > RIGID or np.any(np.linalg.det(R) < 0.0):
-        raise InputError(
-            "the pose is not a rigid transform: its upper left 3 x 3 block must be a rotation matrix "
-            "and its last row 0 0 0 1"
-        )
+        raise InputError(NOT_RIGID)
     for _ in range(
         2 if skewness > NEARLY else 1
     ):  # Newton's method for the nearest rotation squares the error
@@ -39,6 +44,38 @@ def checked_poses(T: ArrayLike) -> Array:
     poses[..., :3, :3] = R
     poses[..., 3, :] = (0.0, 0.0, 0.0, 1.0)
     return poses
+
+
+def _checked_pose(pose: Array) -> Array:
+    """``checked_poses`` of one finite pose (4, 4), by its numbers: several times as fast as by arrays."""
+    (a, b, c, x), (d, e, f, y), (g, h, i, z), (u, v, w, one) = pose.tolist()
+    bottom = max(abs(u), abs(v), abs(w), abs(one - 1.0))
+    determinant = a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g)
+    for step in range(2):  # Newton's method for the nearest rotation squares the error
+        aa, ab, ac = a * a + d * d + g * g, a * b + d * e + g * h, a * c + d * f + g * i
+        bb, bc, cc = b * b + e * e + h * h, b * c + e * f + h * i, c * c + f * f + i * i
+        skewness = max(abs(aa - 1.0), abs(bb - 1.0), abs(cc - 1.0), abs(ab), abs(ac), abs(bc))
+        if step == 0 and (skewness > RIGID or bottom > RIGID or determinant < 0.0):
+            raise InputError(NOT_RIGID)
+        last = skewness <= NEARLY
+        a, b, c = (
+            0.5 * (3.0 * a - (a * aa + b * ab + c * ac)),
+            0.5 * (3.0 * b - (a * ab + b * bb + c * bc)),
+            0.5 * (3.0 * c - (a * ac + b * bc + c * cc)),
+        )
+        d, e, f = (
+            0.5 * (3.0 * d - (d * aa + e * ab + f * ac)),
+            0.5 * (3.0 * e - (d * ab + e * bb + f * bc)),
+            0.5 * (3.0 * f - (d * ac + e * bc + f * cc)),
+        )
+        g, h, i = (
+            0.5 * (3.0 * g - (g * aa + h * ab + i * ac)),
+            0.5 * (3.0 * h - (g * ab + h * bb + i * bc)),
+            0.5 * (3.0 * i - (g * ac + h * bc + i * cc)),
+        )
+        if last:
+            break
+    return np.array([[a, b, c, x], [d, e, f, y], [g, h, i, z], [0.0, 0.0, 0.0, 1.0]])
 
 
 def cross(a: Array, b: Array) -> Array:

@@ -78,7 +78,7 @@ class Drives:
 
     def announce(self, segment: Segment) -> None:
         """Send emergency messages of faults that have come or gone."""
-        for drive in np.flatnonzero(self._changed()):
+        for drive in self.changed():
             slave, axis = self.places[drive]
             code = int(self.objects[slave]["error_code"][axis])
             device = segment.devices[slave]
@@ -86,9 +86,10 @@ class Drives:
             self._announced[drive], self._errors[drive] = self.drives["faults"][drive], code
             device.attend(segment.now)
 
-    def _changed(self) -> Any:
+    def changed(self) -> Any:
+        """Drives whose faults have come or gone since they were announced."""
         codes = np.concatenate([axes["error_code"] for axes in self.objects]).astype(np.int64)
-        return (self.drives["faults"] != self._announced) | (codes != self._errors)
+        return np.flatnonzero((self.drives["faults"] != self._announced) | (codes != self._errors))
 
 
 def check_options(objects: Dictionary) -> None:

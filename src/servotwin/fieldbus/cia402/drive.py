@@ -11,6 +11,7 @@ from servotwin.fieldbus.cia402.homing import Phase
 from servotwin.fieldbus.cia402.modes import run_mode, units_per_radian, wrapped
 from servotwin.fieldbus.cia402.ramps import brake_down, stop_deceleration
 from servotwin.fieldbus.cia402.records import DRIVE, DRIVES
+from servotwin.fieldbus.cia402.setpoints import forget_setpoints, is_off_path
 from servotwin.fieldbus.cia402.states import (
     COMMANDS,
     FOLLOWS,
@@ -28,6 +29,7 @@ from servotwin.fieldbus.cia402.states import (
     State,
 )
 from servotwin.fieldbus.cia402.touch_probe import watch_probes
+from servotwin.fieldbus.ethercat.slave.records import Outputs
 from servotwin.fieldbus.objects.drive_profile import AXIS_OBJECTS
 from servotwin.realtime.cycle_call import call_cycle
 
@@ -128,6 +130,8 @@ def _reset(drive: Any, objects: Any, command: int) -> None:
         drive.state = _next(drive.state, Command.FAULT_RESET)
         objects.error_code = 0
         drive.resetting = 0
+    if drive.resetting == 1:
+        objects.error_code = drive.feedback.fault  # what is in the way now may be another one
     drive.resetting = max(drive.resetting - 1, 0)
 
 
@@ -176,6 +180,7 @@ def _choose_mode(drive: Any, objects: Any) -> None:
         drive.mode = asked
         drive.setpoint_taken = drive.homed = drive.homing_failed = drive.homing_phase = 0
         drive.target = drive.position
+        forget_setpoints(drive)
     objects.mode_display = drive.mode
     if drive.mode not in (Mode.CST, Mode.TQ):
         drive.torque = 0.0  # a torque mode that comes later begins without what an earlier one left
@@ -197,17 +202,20 @@ def _command_axis(drive: Any, objects: Any, port_mode: int, scale: float) -> Non
         command.torque = drive.torque * rated
     else:
         command.torque = float(objects.torque_offset) * rated if cyclic else 0.0
-    command.velocity_offset = (
-        float(objects.velocity_offset) / scale if drive.mode == Mode.CSP and cyclic else 0.0
-    )
+    command.velocity_offset = 0.0
+    if drive.mode == Mode.CSP and cyclic:
+        command.velocity_offset = float(objects.velocity_offset) / scale
+        if is_off_path(drive, objects):  # the speed of the demand is its own
+            command.velocity_offset = command.velocity if objects.path_speed != 0 else 0.0
     most = float(objects.max_torque)
     command.torque_high = min(most, float(objects.torque_limit_positive)) * rated
     command.torque_low = -min(most, float(objects.torque_limit_negative)) * rated
 
 
 @part
-def command_drive(drive: Any, objects: Any, operational: bool, span: int) -> None:
-    """The first half of a cycle: from objects to the command of the axis."""
+def command_drive(drive: Any, objects: Any, outputs: int, span: int) -> None:
+    """The first half of a cycle: from objects to the command of the axis; ``outputs``: an ``Outputs``."""
+    operational = outputs != Outputs.NONE
     dt, scale = span * 1e-9, units_per_radian(objects)
     actual = drive.feedback.position * scale + drive.offset
     control = int(objects.controlword) if operational else 0
@@ -230,9 +238,10 @@ def command_drive(drive: Any, objects: Any, operational: bool, span: int) -> Non
     else:
         if before != State.ENABLED and drive.state == State.ENABLED:
             drive.position, drive.target, drive.velocity = actual, actual, 0.0
+            forget_setpoints(drive)
         if drive.state == State.ENABLED and drive.leaving == NO_RAMP:
             _choose_mode(drive, objects)
-            port_mode = run_mode(drive, objects, control, actual, dt)
+            port_mode = run_mode(drive, objects, control, outputs == Outputs.FRESH, actual, dt)
         else:
             if drive.command.mode in (VELOCITY, TORQUE):  # a ramp begins where the axis is
                 drive.position, drive.target = actual, actual
@@ -299,7 +308,8 @@ def report_drive(drive: Any, objects: Any, operational: bool, span: int) -> None
         word |= TARGET_REACHED if _is_reached(drive, objects, span) else 0
     if enabled:
         if drive.mode in (Mode.CSP, Mode.CSV, Mode.CST):
-            word |= FOLLOWS if drive.leaving == NO_RAMP else 0
+            off = drive.mode == Mode.CSP and is_off_path(drive, objects)
+            word |= FOLLOWS if drive.leaving == NO_RAMP and not off else 0
         elif (drive.mode == Mode.PP and drive.setpoint_taken != 0) or (
             drive.mode == Mode.HM and drive.homed != 0
         ):
@@ -323,7 +333,7 @@ def drives_cycle(context_at: int, index: int, now: int) -> int:
         drive = drives[i]
         objects = records_at(drive.objects_at, 1, AXIS_OBJECTS)[0]
         code = objects.error_code
-        command_drive(drive, objects, context.operational[drive.slave] != 0, span)
+        command_drive(drive, objects, context.operational[drive.slave], span)
         if objects.error_code != code:
             news = 1
     if context.plant_at != 0:

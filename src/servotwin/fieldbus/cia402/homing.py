@@ -3,7 +3,8 @@
 Every method ends on an edge of a switch that is passed in one direction, entering or leaving it, and methods 1 to 14
 go on in that direction to the next index pulse. Methods 17 to 30 are the same without it. The way there has phases:
 
-1. search: move until the switch is closed, and turn round at a limit switch;
+1. search: move until the switch is closed, and turn round at a limit switch; an axis that is too fast to turn round
+   on the switch searches again from its far side;
 2. back: if the edge is to be entered, leave the switch against its direction;
 3. final: pass the edge, slowly;
 4. index: go on, slowly, to the index pulse;
@@ -123,6 +124,15 @@ def _found(drive: Any) -> None:
         drive.homing_phase, drive.homing_direction = Phase.FINAL, DIRECTIONS[method]
 
 
+@helper
+def _shot_through(drive: Any, closed: bool) -> bool:
+    """Whether an axis that was to turn round on a switch has passed it on the far side: its edge is the wrong one."""
+    leaving = drive.homing_phase == Phase.BACK or (
+        drive.homing_phase == Phase.FINAL and ENTERS[drive.homing_method] == 0
+    )
+    return leaving and not closed and drive.velocity * drive.homing_direction < 0.0
+
+
 @part
 def _look(drive: Any, closed: bool, at_limit: bool) -> None:
     """What switches and index pulse mean in this phase."""
@@ -143,6 +153,9 @@ def _look(drive: Any, closed: bool, at_limit: bool) -> None:
         if not isnan(pulse):
             drive.home_latched, drive.homing_phase = pulse, Phase.STOP
             return
+    elif _shot_through(drive, closed):
+        drive.homing_phase = Phase.SEARCH
+        return
     elif phase == Phase.BACK and not closed:
         drive.homing_phase, drive.homing_direction = Phase.FINAL, DIRECTIONS[method]
         return
@@ -199,7 +212,8 @@ def homing(drive: Any, objects: Any, asked: bool, began: bool, halted: bool, sca
     switch = SWITCHES[drive.homing_method]
     limit = POSITIVE_LIMIT if drive.homing_direction > 0 else NEGATIVE_LIMIT
     at_limit = inputs & limit != 0 and limit != switch
-    if phase not in (Phase.STOP, Phase.GIVE_UP) and not halted:
+    standing = halted and drive.velocity == 0.0  # an edge that is passed while a halt slows down counts
+    if phase not in (Phase.STOP, Phase.GIVE_UP) and not standing:
         _look(drive, inputs & switch != 0, at_limit)
     _travel(drive, objects, halted, dt)
     if drive.velocity == 0.0:

@@ -8,6 +8,7 @@ from servotwin.compiled.jit import helper, part
 from servotwin.fieldbus.cia402.axis_port import PortMode
 from servotwin.fieldbus.cia402.homing import homing
 from servotwin.fieldbus.cia402.ramps import brake_down, stop_deceleration, toward, trapezoid
+from servotwin.fieldbus.cia402.setpoints import demand_step
 from servotwin.fieldbus.cia402.states import HALT, Mode
 
 TURN = 6.283185307179586
@@ -58,17 +59,23 @@ def _within_software_limits(drive: Any, objects: Any, position: float) -> float:
 
 
 @part
-def _cyclic_position(drive: Any, objects: Any, dt: float) -> None:
+def _cyclic_position(drive: Any, objects: Any, fresh: bool, dt: float) -> None:
     """CSP: the target moves the demand by the shorter way round of 32 bits, never faster than the motor can."""
-    wanted = float(objects.target_position) + float(objects.position_offset)
-    way = (wanted - drive.position + 0.5 * SPAN) % SPAN - 0.5 * SPAN
+    step = demand_step(drive, objects, fresh, _way_to_target(drive, objects), dt)
     reach = _top_speed(objects) * dt
-    goal = drive.position + _cut(drive, way, -reach, reach)
+    goal = drive.position + _cut(drive, step, -reach, reach)
     low, high = float(objects.position_limit_low), float(objects.position_limit_high)
     if low < high:  # an axis that is outside may come back, and is not thrown to its limit
         goal = _cut(drive, goal, min(low, drive.position), max(high, drive.position))
     drive.velocity = (goal - drive.position) / dt
     drive.position = goal
+
+
+@helper
+def _way_to_target(drive: Any, objects: Any) -> float:
+    """From the demand to the target by the shorter way round of 32 bits [user units]."""
+    wanted = float(objects.target_position) + float(objects.position_offset)
+    return (wanted - drive.position + 0.5 * SPAN) % SPAN - 0.5 * SPAN  # type: ignore[no-any-return]
 
 
 @part
@@ -120,11 +127,14 @@ def _torque(drive: Any, objects: Any, control: int, dt: float, cyclic: bool) -> 
 
 
 @part
-def run_mode(drive: Any, objects: Any, control: int, actual: float, dt: float) -> int:
-    """The demands of this period, by the mode in force; returns the ``PortMode`` that follows them."""
+def run_mode(drive: Any, objects: Any, control: int, fresh: bool, actual: float, dt: float) -> int:
+    """The demands of this period, by the mode in force; returns the ``PortMode`` that follows them.
+
+    ``fresh``: the master's outputs came anew for this period.
+    """
     mode = drive.mode
     if mode == Mode.CSP:
-        _cyclic_position(drive, objects, dt)
+        _cyclic_position(drive, objects, fresh, dt)
     elif mode == Mode.PP:
         _profile_position(drive, objects, control, dt)
     elif mode == Mode.CSV:

@@ -18,7 +18,11 @@ DRIVE: np.dtype[Any] = np.dtype(
         ("leaving", np.int64),  # state that follows a ramp under way; 0: none
         ("controlword_before", np.int64),
         ("mode", np.int64),  # a ``Mode`` in force
-        ("was_operational", np.int64),
+        ("missed", np.int64),  # CSP: set-points in a row that did not come
+        ("catching_up", np.int64),  # CSP: 1 while the demand comes back to set-points after some were missing
+        ("periods_left", np.int64),  # CSP: until the set-point is reached, as 60C2 says
+        ("wanted", np.float64),  # CSP: the last set-point [user units]
+        ("wanted_speed", np.float64),  # CSP: speed of the set-points [user units/s]
         ("following_since", np.int64),  # ns that the following error has been too large
         ("reached_since", np.int64),  # ns within the position window
         ("limited", np.int64),  # 1: a command was cut in this cycle
@@ -48,7 +52,7 @@ DRIVE: np.dtype[Any] = np.dtype(
 
 DRIVES: np.dtype[Any] = np.dtype(
     [
-        ("operational", np.int64, (16,)),  # of each slave: 1 while its outputs are in force
+        ("operational", np.int64, (16,)),  # of each slave: its ``Outputs``
         ("drives_at", np.int64),
         ("count", np.int64),
         ("plant_at", np.int64),  # address of ``int64 plant(context, index, span_ns)``: carries all axes on

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-import struct
 from dataclasses import dataclass
 
 from servotwin.errors import InputError
-from servotwin.fieldbus.cia402.states import AXIS_ERRORS, ErrorCode, Mode, State, state_of
+from servotwin.fieldbus.cia402.states import AXIS_ERRORS, ErrorCode, Mode, State
 from servotwin.fieldbus.ethercat.master.image import Image
 from servotwin.fieldbus.ethercat.master.sdo import SdoRefusedError
 from servotwin.fieldbus.ethercat.master.slaves import Slave
@@ -47,6 +46,14 @@ def error_text(code: int) -> str:
     return f"{ERROR_TEXTS.get(code) or KINDS.get(code >> 12, 'error')} ({code:04X})"
 
 
+WORDS = {  # on the way to operation enabled
+    State.SWITCH_ON_DISABLED: SHUTDOWN,
+    State.READY: SWITCH_ON,
+    State.SWITCHED_ON: ENABLE,
+    State.ENABLED: ENABLE,
+}
+
+
 def next_word(state: State | None, *, enable: bool) -> int:
     """The controlword on the way to operation enabled, or out of it: an enabled drive stops by its ramp.
 
@@ -57,13 +64,7 @@ def next_word(state: State | None, *, enable: bool) -> int:
     """
     if not enable:
         return QUICK_STOP if state in (State.ENABLED, State.QUICK_STOP) else VOLTAGE_OFF
-    words = {
-        State.SWITCH_ON_DISABLED: SHUTDOWN,
-        State.READY: SWITCH_ON,
-        State.SWITCHED_ON: ENABLE,
-        State.ENABLED: ENABLE,
-    }
-    return words.get(state, VOLTAGE_OFF) if state is not None else VOLTAGE_OFF
+    return WORDS.get(state, VOLTAGE_OFF) if state is not None else VOLTAGE_OFF
 
 
 @dataclass(frozen=True)
@@ -71,12 +72,12 @@ class Field:
     """A number in the process image."""
 
     at: int
-    format: str
+    format: str  # of ``struct``
 
-    def read(self, image: bytes) -> int:
-        """Its value."""
-        value: int = struct.unpack_from(self.format, image, self.at)[0]
-        return value
+    @property
+    def signed(self) -> bool:
+        """Whether it may be negative."""
+        return self.format.islower()
 
 
 @dataclass
@@ -95,25 +96,14 @@ class BusAxis:
         """How messages call it."""
         return f"axis {self.name} ({self.slave.label})"
 
-    def put(self, memory: bytearray | memoryview, index: int, value: int) -> None:
-        """Write an output, if it is mapped."""
-        field = self.outputs.get(index)
-        if field is not None:
-            struct.pack_into(field.format, memory, field.at, value)
-
-    def get(self, image: bytes, index: int) -> int:
-        """An input; 0 if it is not mapped."""
-        field = self.inputs.get(index)
-        return 0 if field is None else field.read(image)
-
-    def state(self, image: bytes) -> State | None:
-        """The state of the drive."""
-        return state_of(self.get(image, STATUSWORD))
-
 
 NEEDED_OUTPUTS, NEEDED_INPUTS = (CONTROLWORD, TARGET), (STATUSWORD, POSITION)
 SIGNED = {MODE, MODE_DISPLAY, TARGET, TARGET_SPEED, SPEED_OFFSET, POSITION, SPEED, TORQUE}
 OUTPUTS = (CONTROLWORD, MODE, TARGET, TARGET_SPEED, SPEED_OFFSET)
+SIZES = {
+    CONTROLWORD: 2, MODE: 1, TARGET: 4, TARGET_SPEED: 4, SPEED_OFFSET: 4,
+    STATUSWORD: 2, MODE_DISPLAY: 1, POSITION: 4, SPEED: 4, TORQUE: 2, ERROR_CODE: 2,
+}  # bytes  # fmt: skip
 INPUTS = (STATUSWORD, MODE_DISPLAY, POSITION, SPEED, TORQUE, ERROR_CODE)
 
 
@@ -167,8 +157,13 @@ def _axis(name: str, slave: Slave, number: int, image: Image) -> BusAxis:
         found = {}
         for index in indices:
             place = image.place(slave, index + base, output=output)
-            if place is not None and (place[1], True) in _FORMATS:
-                found[index] = Field(place[0], _FORMATS[place[1], index in SIGNED])
+            if place is None:
+                continue
+            if place[1] != SIZES[index]:
+                raise slave.fail(
+                    f"object {index + base:04X} has {place[1]} bytes in its process data; expected {SIZES[index]}"
+                )
+            found[index] = Field(place[0], _FORMATS[place[1], index in SIGNED])
         tables.append(found)
     for needed, table in zip((NEEDED_OUTPUTS, NEEDED_INPUTS), tables, strict=True):
         for index in needed:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from servotwin.simulation.clock import SimulatedClock
+
 SHARE = 16  # of the phase error is corrected in each cycle
 MOST_SHARE = 100  # of the period, at most, in each cycle
 
@@ -53,13 +55,10 @@ class BusClock:
         self._zero_ns += max(-T // MOST_SHARE, min(step, T // MOST_SHARE))
 
 
-class LockStepClock:
+class LockStepClock(SimulatedClock):
     """Every frame is a period: nobody waits."""
 
     late_ns = skipped = phase_ns = 0
-
-    def wait_until(self, instant_ns: int) -> None:
-        """See ``Clock``."""
 
     def follow(self, clock_ns: int, first_sync_ns: int) -> None:
         """See ``BusClock``."""

@@ -40,6 +40,11 @@ class CycleLog:
         return row
 
     @property
+    def noted(self) -> int:
+        """How many rows there were, with those that were given up."""
+        return self.rows + self.dropped
+
+    @property
     def filled(self) -> Any:
         """The rows that there are."""
         return self.table[: self.rows]

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from servotwin.control.main.alarms import AlarmKind
 from servotwin.control.main.exchange import PointStore, Reply
 from servotwin.control.main.jogging import Jog
 from servotwin.control.main.states import POWERED, Event, State
@@ -16,14 +17,23 @@ from servotwin.description.checks import motor_names
 from servotwin.description.drive_data import drives_of
 from servotwin.description.load import read_description
 from servotwin.errors import InputError
-from servotwin.fieldbus.controller.axes import place_axes
+from servotwin.fieldbus.controller.axes import BusAxis, place_axes
 from servotwin.fieldbus.controller.bus_plant import BusPlant
 from servotwin.fieldbus.controller.clock import BusClock, LockStepClock
+from servotwin.fieldbus.controller.line_setup import (
+    check_period,
+    expected_of,
+    plan_line,
+    set_up_line,
+)
 from servotwin.fieldbus.controller.modes import JOG_FRAMES, KEYS, PcMode
 from servotwin.fieldbus.ethercat.master.master import Master
 from servotwin.fieldbus.ethercat.master.port import BusError, Port
-from servotwin.fieldbus.ethercat.master.slaves import Expected, Slave
+from servotwin.fieldbus.ethercat.master.slaves import Expected, Slave, verify
+from servotwin.fieldbus.files.esi_read import EsiFile
+from servotwin.fieldbus.files.plan import LinePlan
 from servotwin.fieldbus.objects.communication import Identity
+from servotwin.fieldbus.objects.tables import AXIS_STEP
 from servotwin.mechanism.build import build_mechanism
 from servotwin.motion.limits import limits_of
 from servotwin.robot.robot import Robot
@@ -44,7 +54,8 @@ class BusSettings:
     ``lock_step``: every frame is a period, nobody waits; ``clocks``: distributed clocks; ``watchdog_ms`` of the
     drives; ``expected``: identities of the slaves, by default those of simulated drives; ``arm_hardware``: drives that
     are not simulated may be moved; ``tolerance``: cycles in a row that may stay without an answer; ``timeout_ms`` for
-    an answer, by default 5 ms, in lock-step 2 s.
+    an answer, by default 5 ms, in lock-step 2 s; ``network``: an ESI or ENI file that was read, by which the slaves are
+    verified and set up.
     """
 
     lock_step: bool = False
@@ -54,6 +65,7 @@ class BusSettings:
     arm_hardware: bool = False
     tolerance: int = 3
     timeout_ms: float | None = None
+    network: EsiFile | LinePlan | None = None
 
     @property
     def timeout_ns(self) -> int:
@@ -123,16 +135,25 @@ class BusRobot(LiveRobot):
         slaves = master.scan()
         check_armed(slaves, chosen.arm_hardware)
         expected = list(chosen.expected) or _expected(slaves, len(self.motors), chosen.arm_hardware)
+        plan = None
+        if chosen.network is not None:
+            plan = plan_line(chosen.network, slaves)
+            expected = expected_of(plan, chosen.network)
+            check_period(plan, period)
+        verify(slaves, expected)  # before anything is written to them
         master.to_preop()
         for slave in slaves:
             _set_cycle(slave, period, clocks=chosen.clocks and slave.sii.has_clock)
             if is_simulated(slave):
                 _set_path_speed(slave)
+        if plan is not None:
+            set_up_line(plan, slaves)
         image = master.to_safeop(
             expected=expected, period_ns=period, clocks=chosen.clocks, watchdog_ms=chosen.watchdog_ms
         )
         image.record["timeout"] = chosen.timeout_ns
         axes = place_axes(slaves, image, self.motors)
+        set_interpolation(axes, period)
         known = np.array(
             [float(c) if c is not None else a.per_rad for c, a in zip(counts, axes, strict=True)]
         )
@@ -147,6 +168,7 @@ class BusRobot(LiveRobot):
     def start(self) -> None:
         """Bring the drives to OP, without power; their watchdogs run from now on."""
         self.master.operate(self.plant.idle)
+        self.plant.forget_speeds()  # inputs of the way to OP may be older than the drives' first measurement
         self.plant.idle()
         self.command = self.controller.step(self.now_ns - self.period_ns, self.plant.feedback())
 
@@ -170,7 +192,7 @@ class BusRobot(LiveRobot):
                     self.reconnect()
                     self.plant.recover()
             except BusError as error:
-                self.plant.fault = str(error)
+                self.plant.fail(AlarmKind.BUS, str(error))
             self.step()
         return self.controller.press(event, **arguments)
 
@@ -248,6 +270,35 @@ def _set_cycle(slave: Slave, period_ns: int, *, clocks: bool) -> None:
                 slave.sdo.write(index, subindex, data)
             except SdoRefusedError as error:
                 slave.notes.append(str(error))
+
+
+def interpolation_time(period_ns: int) -> tuple[int, int] | None:
+    """60C2:01 and 60C2:02 of a period; None if it cannot be said with 8 bits.
+
+    >>> interpolation_time(1_000_000), interpolation_time(250_000), interpolation_time(333_333)
+    ((1, -3), (25, -5), None)
+    """
+    for exponent in range(0, -7, -1):
+        count, rest = divmod(period_ns, 10 ** (9 + exponent))
+        if rest == 0 and 1 <= count <= 255:
+            return count, exponent
+    return None
+
+
+def set_interpolation(axes: list[BusAxis], period_ns: int) -> None:
+    """Tell the drives how long a set-point is for; a drive without 60C2 takes the period of the bus."""
+    from servotwin.fieldbus.ethercat.master.sdo import SdoRefusedError
+
+    found = interpolation_time(period_ns)
+    if found is None:
+        return
+    for axis in axes:
+        index = 0x60C2 + axis.number * AXIS_STEP
+        try:
+            axis.slave.sdo.write(index, 1, found[0].to_bytes(1, "little"))
+            axis.slave.sdo.write(index, 2, found[1].to_bytes(1, "little", signed=True))
+        except SdoRefusedError as error:
+            axis.slave.notes.append(str(error))
 
 
 def _set_path_speed(slave: Slave) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import gc
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -24,17 +24,19 @@ from servotwin.fieldbus.interface import drop_rights
 from servotwin.jobs.player import Player
 from servotwin.jobs.program import Program, load_program
 from servotwin.mechanism.model import Array
-from servotwin.realtime.grants import Grants, favour_thread, quiet_process
+from servotwin.presentation import Plots, Reports, ShowsItself, Tabulates
+from servotwin.realtime.grants import Grants, favoured_thread, quiet_process
 from servotwin.simulation.job_play import TIME_LIMIT, Played, play
 from servotwin.simulation.job_run import no_robot
 from servotwin.simulation.scenario.io_script import IoScript, Surroundings, read_io_script
 from servotwin.simulation.stepping import Beside, in_turn
 
 NANO = 1e-9
+SWITCH = 1e-4  # s after which a thread lets another one run
 
 
-@dataclass(frozen=True)
-class ControlRun:
+@dataclass(frozen=True, eq=False)
+class ControlRun(Plots, Tabulates, Reports, ShowsItself):
     """A job that was run over a bus: what was played, a row for every cycle, and what was measured."""
 
     name: str
@@ -73,6 +75,7 @@ class ControlRun:
             "main_period_s": self.period_ns * NANO,
             "slaves": list(self.slaves),
             "cycles": self.counts,
+            "grants": self.grants,
             "late_us": _times(self.log["late_ns"]),
             "round_trip_us": _times(well["round_trip_ns"]),
             "following_error": self.following(),
@@ -156,8 +159,8 @@ def control_job(
         player = _player(program, machine, fit=fit)
         if not chosen.lock_step:
             stack.enter_context(quiet_process(grants))
-            favour_thread(grants)
-            stack.enter_context(_no_collection())
+            stack.enter_context(favoured_thread(grants))
+            stack.enter_context(_quick_switches())
         machine.start()
         _get_ready(machine, player, override)
         if started is not None:
@@ -170,16 +173,14 @@ def control_job(
 
 
 @contextmanager
-def _no_collection() -> Iterator[None]:
-    """No pauses of the garbage collector between deadlines."""
-    enabled = gc.isenabled()
-    gc.collect()
-    gc.disable()
+def _quick_switches() -> Iterator[None]:
+    """The thread that plans gives the interpreter away soon after a deadline comes."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH)
     try:
         yield
     finally:
-        if enabled:
-            gc.enable()
+        sys.setswitchinterval(before)
 
 
 def _player(program: Program, machine: BusRobot, *, fit: bool) -> Player:

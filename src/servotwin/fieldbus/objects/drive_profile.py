@@ -29,6 +29,8 @@ AXIS_TABLE: tuple[ObjectLine, ...] = (
     var(0x2003, "Winding temperature", I16, RO, 0, TX, "0.1 degC", field="temperature"),
     var(0x2004, "Thermal state of the drive", U16, RO, 0, TX, "0.1 %", field="load"),
     var(0x2005, "Simulated inputs", U32, RW, 0, RX, field="simulated_inputs"),
+    var(0x2006, "Periods extrapolated", U8, RW, 3, field="extrapolated"),
+    var(0x2007, "Set-points missed", U32, RO, 0, TX, field="setpoints_missed"),
     group(
         0x2010,
         "Injected fault",

@@ -20,6 +20,7 @@ from servotwin.description.problems import refuse
 from servotwin.description.schema import RobotDescription
 from servotwin.errors import InputError
 from servotwin.fieldbus.cia402.application import Drives, check_options
+from servotwin.fieldbus.cia402.states import ErrorCode
 from servotwin.fieldbus.coe.abort import AbortCode, SdoAbortError
 from servotwin.fieldbus.ethercat.slave.records import ClockKind
 from servotwin.fieldbus.ethercat.slave.segment import Application, Segment
@@ -44,6 +45,7 @@ PEAK_TIME = 3.0  # s that a drive gives its peak current
 CAM = 0.02  # half the width of the home switch, of the range of its joint
 ASSUMED_BRAKE = 1.2  # torque of a brake that the file does not state, over the motor's largest
 FAULT_OBJECT = 0x2010
+MOST_HAPPENED = 1000  # events that a recording keeps
 
 
 @dataclass
@@ -242,6 +244,7 @@ def with_plant(drives: Drives, plant: RobotPlant) -> Application:
 
     def after(segment: Segment) -> None:
         plant.check()
+        note_errors(drives, plant, segment)
         drives.announce(segment)
 
     def prepare(objects: Dictionary) -> None:
@@ -255,6 +258,21 @@ def with_plant(drives: Drives, plant: RobotPlant) -> Application:
     return Application(
         application.axes, application.operational, application.cycle_at, application.context, after, prepare
     )
+
+
+def note_errors(drives: Drives, plant: RobotPlant, segment: Segment) -> None:
+    """Note codes of 603F that have come, for the recording; of lost outputs, how long after the last ones."""
+    for j in drives.changed():
+        slave, axis = drives.places[j]
+        code = int(drives.objects[slave]["error_code"][axis])
+        if code == 0 or len(plant.happened) >= MOST_HAPPENED:
+            continue
+        text = f"error {code:04X}"
+        if code == ErrorCode.COMMUNICATION:
+            late = int(segment.record["cycled"][0]) - int(segment.slaves["watchdog_since"][slave])
+            if late > segment.step_ns:  # less: outputs that waited for a process that did not run
+                text += f", {late * 1e-6:.1f} ms after the last outputs"
+        plant.happened.append((plant.now_ns * 1e-9, plant.motors[j], text))
 
 
 def take_faults(objects: Dictionary, plant: RobotPlant, axes: Sequence[int]) -> None:

@@ -39,8 +39,9 @@ NANO = 1e9
 class Kind:
     """A kind of fault: its number in object 2010, the unit of its value, the code that hardware reports at once.
 
-    ``scale``: SI of one unit of the value in object 2010:02. ``shared``: it concerns all axes. ``low``, ``high``: of
-    the value; what no machine survives ends the simulation, and with it the drives.
+    ``scale``: SI of one unit of the value in object 2010:02. ``shared``: it concerns all axes. ``lasts``: it is
+    there until it is mended, not an instant's event. ``low``, ``high``: of the value; what no machine survives ends
+    the simulation, and with it the drives.
     """
 
     number: int
@@ -49,6 +50,7 @@ class Kind:
     unit: str | None = None
     scale: float = 1.0
     shared: bool = False
+    lasts: bool = True
     low: float = -1e9
     high: float = 1e9
 
@@ -85,11 +87,14 @@ _PHYSICAL: tuple[tuple[str, str | None, float, bool], ...] = (
     ("current-sensor-offset", "A", 1e-3, False),
     ("frames-lost", "", 1.0, True),
 )
+_EVENTS = ("winding-hot", "encoder-loses-pulses", "frames-lost")
 _RANGES = {"supply-voltage": (0.0, 1e4), "winding-hot": (-50.0, 1000.0), "frames-lost": (0.0, 1e6)}
 KINDS: dict[str, Kind] = {
     **{name: Kind(1 + k, name, AXIS_ERRORS[word]) for k, (name, word) in enumerate(_REPORTED.items())},
     **{
-        name: Kind(101 + k, name, 0, unit, scale, shared, *_RANGES.get(name, (-1e9, 1e9)))
+        name: Kind(
+            101 + k, name, 0, unit, scale, shared, name not in _EVENTS, *_RANGES.get(name, (-1e9, 1e9))
+        )
         for k, (name, unit, scale, shared) in enumerate(_PHYSICAL)
     },
 }
@@ -150,6 +155,9 @@ class Injector:
         elif injection in self._active:
             self._active.remove(injection)
             mend(plant, injection)
+            for other in self._active:
+                if other.axis == injection.axis and other.kind.lasts:
+                    inject(plant, other)  # what is mended may be the same part
 
 
 def inject(plant: RobotPlant, injection: Injection) -> None:

@@ -96,7 +96,7 @@ class RobotPlant:
     def _stop(self, error: BaseException) -> None:
         self.error = error
         if self.segment is not None:
-            self.segment["end_asked"] = 1
+            self.segment["end_asked"] = self.segment["attention"] = 1
 
     def step(self, span: int) -> None:
         """Go on by those whole periods that a span [ns] and the rest of those before it make."""

@@ -4,24 +4,31 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from servotwin.errors import InputError
+from servotwin.errors import InputError, SimulationError
 from servotwin.fieldbus.namespace import DRIVES_SIDE, enter_namespace
+from servotwin.presentation import Reports, ShowsItself, Tabulates
 
 if TYPE_CHECKING:
+    from servotwin.fieldbus.ethercat.slave.segment import Segment
     from servotwin.fieldbus.robot.build import RobotDrives
     from servotwin.fieldbus.serving import Served
+    from servotwin.realtime.grants import Grants
     from servotwin.simulation.results.result import Result
 
 
 @dataclass(frozen=True)
-class ServedDrives:
+class ServedDrives(Tabulates, Reports, ShowsItself):
     """What was served: frames and cycles; ``errors``: codes of 603F that are there at the end, by motor.
 
-    ``result``: the recording, if one was asked for. ``late``: share of the wall's time that was not simulated.
+    ``result``: the recording, if one was asked for. ``left_out_s``: time of the wall clock that was not simulated,
+    because the process did not get to run; in lock-step there is none. ``grants``: what the system granted.
+    ``pcap_failure``: why the recording of frames ends early; empty if it does not. ``failure``: what ended the
+    simulation, such as a divergence, where its recording was asked for; otherwise that is an error.
     """
 
     frames: int
@@ -33,6 +40,10 @@ class ServedDrives:
     errors: Mapping[str, int]
     states: Mapping[str, int]
     result: Result | None = None
+    left_out_s: float = 0.0
+    grants: Mapping[str, Any] = field(default_factory=dict)
+    pcap_failure: str = ""
+    failure: str = ""
 
 
 def serve_drives(
@@ -110,21 +121,36 @@ def serve_built(
     look: Callable[[RobotDrives], None] | None = None,
 ) -> ServedDrives:
     """Serve drives that are built; see ``serve_drives``."""
+    from servotwin.fieldbus.ethercat.slave.records import ClockKind
     from servotwin.fieldbus.serving import serve
+    from servotwin.realtime.grants import Grants, PriorityWatch, favoured_thread, quiet_process
 
-    began = time.perf_counter()
-    served = serve(
-        drives.segment,
-        interface,
-        pcap=None if pcap is None else Path(pcap),
-        ready=None if ready is None else lambda: ready(drives),
-        look=None if look is None else lambda _: look(drives),
-        seconds=seconds,
-    )
-    return _told(drives, served, time.perf_counter() - began, record)
+    began, grants = time.perf_counter(), Grants()
+    watch = PriorityWatch(grants)
+
+    def each_look(_: Segment) -> None:
+        watch.look()
+        if look is not None:
+            look(drives)
+
+    with ExitStack() as stack:
+        if drives.segment.clock is ClockKind.WALL:
+            stack.enter_context(quiet_process(grants))
+            stack.enter_context(favoured_thread(grants, answering=True))
+        served = serve(
+            drives.segment,
+            interface,
+            pcap=None if pcap is None else Path(pcap),
+            ready=None if ready is None else lambda: ready(drives),
+            look=each_look,
+            seconds=seconds,
+        )
+    if served.failure and not record:
+        raise SimulationError(served.failure)
+    return _told(drives, served, time.perf_counter() - began, record, grants)
 
 
-def _told(drives: RobotDrives, served: Served, wall: float, record: bool) -> ServedDrives:
+def _told(drives: RobotDrives, served: Served, wall: float, record: bool, grants: Grants) -> ServedDrives:
     from servotwin.fieldbus.robot.record import result_of
 
     codes = [int(drives.drives.objects[slave]["error_code"][axis]) for slave, axis in drives.drives.places]
@@ -137,5 +163,9 @@ def _told(drives: RobotDrives, served: Served, wall: float, record: bool) -> Ser
         wall,
         {name: code for name, code in zip(drives.motors, codes, strict=True) if code},
         dict(zip(drives.motors, drives.drives.drives["state"].tolist(), strict=True)),
-        result_of(drives, wall) if record else None,
+        result_of(drives, wall, served.failure or None) if record else None,
+        served.left_out * 1e-9,
+        grants.plain(),
+        served.pcap_failure,
+        served.failure,
     )

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from servotwin.mechanism.model import Array
 from servotwin.motion.trajectory import Segment, Trajectory, joined
+from servotwin.presentation import Plots, Reports, ShowsItself, Tabulates
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +69,7 @@ class LimitUse:
 
 
 @dataclass(frozen=True, eq=False)
-class OptimalMotion:
+class OptimalMotion(Plots, Tabulates, Reports, ShowsItself):
     """An optimal motion at its nodes: t (N + 1,), joints (N + 1, n), motors (N + 1, m), all in SI.
 
     ``voltage``: of a DC motor, amplitude of a phase of a synchronous one; ``winding``: temperatures [degC] over the

@@ -85,6 +85,12 @@ APART = {
 
 
 @helper
+def is_dc(motor: Any) -> bool:
+    """Whether a motor has one winding behind a commutator."""
+    return bool(motor.kind == DC)
+
+
+@helper
 def actuator_rates(
     world: Any, motor: Any, u_bus: float, theta: float, w: float, y: Any, dy: Any, dz: Any
 ) -> tuple[float, float, float, float]:

@@ -140,7 +140,7 @@ def plant(world: Any, motors: Any, end: int) -> None:
         scratch.exact_currents = 0
     world.prediction.windows = 0
     t = scratch.reached
-    if span - t > CLOSE and world.code.change_modes == 0:
+    if span - t > CLOSE and (world.code.change_modes == 0 or world.code.windows[EVENT_STEPS] == 0):
         state.status = PIECE_MISSING
         return
     while span - t > CLOSE:

@@ -6,6 +6,7 @@ the motion at instants of its own. So nothing depends on how often rows are reco
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from servotwin.compiled.jit import helper, part
@@ -165,9 +166,13 @@ def supplied_energy(world: Any, motors: Any, z: Any) -> float:
 
 @helper
 def check_divergence(world: Any) -> None:
-    """End a run in which a joint has left all bounds of speed: behind an elastic gear its motor may stand still."""
+    """End a run in which a joint has left all bounds of speed: behind an elastic gear its motor may stand still.
+
+    A stuck shaft stands still at any angle, one that is no number as well.
+    """
+    y = world.state.y
     for i in range(world.n):
-        if not abs(world.state.y[world.n_x + i]) < MOST_SPEED:  # true of NaN as well
+        if not (abs(y[world.n_x + i]) < MOST_SPEED and abs(y[i]) < math.inf):  # true of NaN as well
             world.state.status = DIVERGED
 
 

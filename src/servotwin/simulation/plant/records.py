@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from servotwin.drives.own import MOST_STATES
+from servotwin.drives.records import FALLS
 from servotwin.drives.table import KINDS
 from servotwin.kernels.emit_step import step_buffer_size
 
@@ -224,9 +225,72 @@ PMSM_WINDOW = _record(
     extremes=(MAX_JOINTS, 2),  # least and largest torque at the edges
 )
 
-# Synchronous motors side by side in a window (``pmsm_lanes``): a column for each; rows of intervals
+# Motors behind stiff gears side by side (``stiff_lanes``): a column for each, in the order of ``ELASTIC_WINDOW.stiff``
+STIFF_LANES = _record(
+    # motors, lanes; whether all are DC; whether some have dry friction, and some a Stribeck curve
+    "count width dc dry falls",
+    "longest",  # interval [s]
+    next_edge=_JOINTS,  # when the present interval of a bridge ends, and its voltages
+    u_a=_JOINTS,
+    u_b=_JOINTS,
+    decay=_JOINTS,  # R / L, 1 / L and torque constant of DC motors
+    per_L=_JOINTS,
+    K=_JOINTS,
+    f=_JOINTS,  # friction: viscous, dry, direction in which a shaft slides
+    coulomb=_JOINTS,
+    way=_JOINTS,
+    fall=(FALLS, MAX_JOINTS),  # excess of Stribeck curves at the speed ``w_0``, and one over their speeds
+    per_fall=(FALLS, MAX_JOINTS),
+    w_0=_JOINTS,
+    back=_JOINTS,  # speed below which a curve of which nothing is left comes back
+    moves=_JOINTS,  # 1 if a shaft moves, and sticks the other way round
+    sticks=_JOINTS,
+    spare=_JOINTS,  # distance from events of a shaft that has none
+    hold_up=_JOINTS,  # what stiction holds
+    hold_down=_JOINTS,
+    drift=(2, MAX_JOINTS),  # accelerations without the torques of these motors, and their rate
+    answer=_SQUARE,  # [k, j] acceleration of j, or what it passes on if it sticks, per torque of k,
+    answer_drift=(2, MAX_JOINTS),  # and by the drift and its rate
+    # in an interval: speed, current, torque of the motor, friction and its derivatives by the speed
+    w=_JOINTS,
+    i=_JOINTS,
+    tau=_JOINTS,
+    friction=_JOINTS,
+    slope=_JOINTS,
+    bend=_JOINTS,
+    torque=_JOINTS,  # torque less friction when it begins, and its rate
+    rate=_JOINTS,
+    now=_JOINTS,  # acceleration when it begins, or what a stuck motor passes on; its rate
+    now_rate=_JOINTS,
+    terms=(3, MAX_JOINTS),  # of eq:current-series
+    i_end=_JOINTS,
+    charge=_JOINTS,  # integrals of the current, and of its moment
+    impulse=_JOINTS,  # of torque less friction, and moment
+    moment=_JOINTS,
+    gained=_JOINTS,  # speed that is gained, or impulse that a stuck motor passes on; the same for the moment
+    gained_moment=_JOINTS,
+    w_end=_JOINTS,
+    tau_end=_JOINTS,
+    torque_end=_JOINTS,
+    end=_JOINTS,  # acceleration at its end, or what a stuck motor passes on
+    margin=_JOINTS,  # from an event at its end
+    slowest=_JOINTS,  # bound of the speed within it
+    got=(MAX_JOINTS, 9),  # what the windings of motors other than DC did
+    # integrals over the window: torque, i^2, energy, current, work of friction, what is passed on and its moment
+    sum_torque=_JOINTS,
+    sum_square=_JOINTS,
+    sum_energy=_JOINTS,
+    sum_charge=_JOINTS,
+    sum_friction=_JOINTS,
+    passed=_JOINTS,
+    passed_moment=_JOINTS,
+    most=_JOINTS,  # squared current and torque
+    high=_JOINTS,
+)
+
+# Motors side by side in a window, each through its own edges (``pmsm_lanes``): a column for each; rows of intervals
 LANES = _record(
-    "rows",  # of the motor with most intervals
+    "rows dc",  # intervals of the motor with most; whether DC motors have the lanes
     count=("i", _JOINTS),  # intervals of each motor
     tau=(MAX_EDGES + 1, MAX_JOINTS),  # length and voltages of every interval, and of the present one
     u_a=(MAX_EDGES + 1, MAX_JOINTS),
@@ -259,7 +323,11 @@ LANES = _record(
     most=_JOINTS,  # square of the largest current, least and largest torque per 3/2 of the pole pairs, at edges
     low=_JOINTS,
     high=_JOINTS,
-    # motors behind elastic gears (``pmsm_elastic_lanes``)
+    decay=_JOINTS,  # R / L, 1 / L, torque constant and current of DC motors
+    per_L=_JOINTS,
+    K=_JOINTS,
+    i=_JOINTS,
+    # motors behind elastic gears (``elastic_lanes``)
     margin=_JOINTS,  # least distance from an event so far; negative: not in its lane
     way=_JOINTS,  # direction in which a shaft slides, 0 without dry friction or if it sticks
     sticks=_JOINTS,  # 1 if it does, and slides the other way round
@@ -270,6 +338,7 @@ LANES = _record(
     fall=_JOINTS,  # excess of a Stribeck curve when the window began, one over its speed, speed then
     per_fall=_JOINTS,
     w_0=_JOINTS,
+    back=_JOINTS,  # speed below which a curve of which nothing is left comes back
     hold_up=_JOINTS,  # what stiction holds
     hold_down=_JOINTS,
     stiffness=_JOINTS,
@@ -287,21 +356,19 @@ LANES = _record(
 
 # Robots with elastic gears (``elastic_window`` has the equations). Motors behind stiff gears: their number and list.
 ELASTIC_WINDOW = _record(
-    "stiff_count stuck_count dry events",  # dry: some of them have dry friction; events: of the present window
+    "stiff_count stuck_count events",  # motors behind stiff gears, those that stick; events of the present window
     "per_last",  # 1 / S of the window before
     stiff=("i", _JOINTS),
     place=("i", _JOINTS),  # interval of its bridge that a motor is in
     drift=_JOINTS,  # accelerations of the joints without the torques of motors behind stiff gears, and their rate
     drift_rate=_JOINTS,
+    rate_seen=_JOINTS,  # the rate that the arm's step has shown
     drift_last=_JOINTS,  # the same a window before
     rate_last=_JOINTS,
-    motor_drift=(MAX_JOINTS, 2),  # drift and its rate at the motors
     gain=_SQUARE,  # acceleration of joint i per torque of motor k behind a stiff gear, as computed last, and its rate
     gain_last=_SQUARE,
     gain_rate=_SQUARE,
-    B=_SQUARE,  # the same at the motors
-    answer=_SQUARE,  # accelerations of moving motors, and what stuck ones pass on, per torque of a moving one,
-    answer_drift=(MAX_JOINTS, 2),  # and by the drift and its rate
+    B=_SQUARE,  # the same at the motors behind stiff gears, in their order
     begins=_JOINTS,  # torques of the springs when the window began
     load=(MAX_JOINTS, 2),  # acceleration and jerk of the joints in the window
     torque_now=_JOINTS,  # of the motors at a stage of the arm's step
@@ -325,13 +392,6 @@ ELASTIC_WINDOW = _record(
     gear=_JOINTS,
     joint_friction=_JOINTS,
     peak=(MAX_JOINTS, 2),  # largest squared current, largest torque
-    # motors behind stiff gears in an interval: friction and its derivatives, speed at its end; torques less friction
-    # and accelerations at its beginning, their rates, impulses, moments, and at its end; what the windings did
-    rubbing=(MAX_JOINTS, 3),
-    w_end=_JOINTS,
-    torque=(MAX_JOINTS, 5),
-    motion=(MAX_JOINTS, 5),
-    got=(MAX_JOINTS, 9),
 )
 
 # Settings stand at the top; they do not change once a machine is built.
@@ -370,6 +430,7 @@ WORLD = _record(
     pmsm=PMSM_WINDOW,
     lanes=LANES,
     elastic_window=ELASTIC_WINDOW,
+    stiff_lanes=STIFF_LANES,
     generated=_record(buffers=(2, step_buffer_size(MAX_JOINTS))),  # before and after a step of generated RK4
 )
 

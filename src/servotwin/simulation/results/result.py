@@ -11,6 +11,7 @@ from servotwin.control.servo.records import Saturation
 from servotwin.description.nodes import quoted
 from servotwin.description.units import did_you_mean
 from servotwin.mechanism.model import Array
+from servotwin.presentation import Plots, Reports, ShowsItself, Tabulates
 from servotwin.simulation.plant.signal_table import JOINT, MOTOR, ROBOT, TIP, Sampling, Side
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class RunEvent:
 
 
 @dataclass(frozen=True)
-class Result:
+class Result(Plots, Tabulates, Reports, ShowsItself):
     """A simulated run.
 
     ``signals`` are columns of equal length with quantity and unit in their

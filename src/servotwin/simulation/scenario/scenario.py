@@ -33,6 +33,7 @@ from servotwin.errors import InputError
 from servotwin.mechanism.model import Array, Limits
 from servotwin.motion.moving_start import MovingStart, check_moving_start, rest_after, run_out_time
 from servotwin.motion.point_moves import RAMP, PointMotion, PointMove, plan_moves
+from servotwin.presentation import Plots, ShowsItself, Tabulates
 from servotwin.simulation.scenario.checks import check_scenario
 from servotwin.simulation.scenario.environment_parts import Environment
 from servotwin.simulation.scenario.law_file import LawFile, law_file
@@ -56,7 +57,7 @@ CHANGE_PATHS = tuple(".".join(head) for head in CHANGES)
 
 
 @dataclass(frozen=True)
-class Scenario:
+class Scenario(Plots, Tabulates, ShowsItself):
     """A checked scenario, in SI.
 
     ``robot`` is what ``load_robot`` takes: a catalogue name or a path. ``set``

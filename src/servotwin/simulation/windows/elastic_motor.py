@@ -40,8 +40,9 @@ from servotwin.simulation.plant.actuators import (
 from servotwin.simulation.plant.event_steps import FAR, SHORTEST, inside_bracket, next_trial, turned_twice
 from servotwin.simulation.windows.motor_coordinates import at_motor
 
-MOST_EVENTS = 60  # and trials of them, of a motor in a window
+MOST_EVENTS = 60  # and trials of them and of kinks, of a motor in a window
 SAME = 1e-12  # rad/s, N m: an event that is missed by less is met
+CLOSE_TWIST = 1e-10  # rad at the motor: so little beyond a kink of its stiffness a gear is met
 THETA, W, SPRING, SPRING_MOMENT, FRICTION, GEAR, MARGIN, ALPHA, JERK = range(9, 18)
 
 
@@ -71,6 +72,34 @@ def tangent_stiffness(motor: Any, twist: float) -> float:
         size = abs(twist)
         k += (motor.added_1 if size > motor.bend_1 else 0.0) + (motor.added_2 if size > motor.bend_2 else 0.0)
     return k  # type: ignore[no-any-return]
+
+
+@helper
+def part_of_curve(motor: Any, twist: float) -> int:
+    """On which straight part of its curve a gear is, -2 to 2, with the sign of the twist (eq:gear-stiffening)."""
+    size = abs(twist)
+    part = (1 if size > motor.bend_1 else 0) + (1 if motor.added_2 > 0.0 and size > motor.bend_2 else 0)
+    return part if twist > 0.0 else -part
+
+
+@helper
+def end_of_part(motor: Any, part: int) -> float:
+    """The larger twist at which a straight part of the gear's curve ends [rad]."""
+    if part <= 0:
+        return motor.bend_1 if part == 0 else -(motor.bend_1 if part == -1 else motor.bend_2)  # type: ignore[no-any-return]
+    return motor.bend_2 if part == 1 and motor.added_2 > 0.0 else FAR
+
+
+@helper
+def to_kink(motor: Any, part: int, twist: float) -> float:
+    """How far a twist is from the ends of a straight part of the gear's curve [rad]; negative beyond."""
+    return min(end_of_part(motor, part) - twist, twist + end_of_part(motor, -part))
+
+
+@helper
+def twist_at(world: Any, j: int, t: float, theta: float) -> float:
+    """Twist of the gear of motor j, at a time of the window and with this angle of the motor [rad]."""
+    return theta - load_motion(world, j, t)[0]
 
 
 @helper
@@ -181,6 +210,32 @@ def locate(
     return high
 
 
+@part
+def first_kink(world: Any, motor: Any, j: int, u: float, t: float, tau: float, new: Any) -> float:
+    """When a gear leaves the straight part of its curve on which an interval begins, or ``tau``; ``new``: its end."""
+    begin = twist_at(world, j, t, world.elastic_window.theta[j])
+    part = part_of_curve(motor, begin)
+    inside = to_kink(motor, part, begin)
+    outside = to_kink(motor, part, twist_at(world, j, t + tau, new[THETA]))
+    if not outside < 0.0:
+        return tau
+    low, high = 0.0, tau
+    x = inside_bracket(low, high, first_guess(inside, outside, tau))
+    for _ in range(MOST_EVENTS):
+        if high - low <= SHORTEST or -outside <= CLOSE_TWIST:
+            break
+        theta = elastic_step(world, motor, j, u, t, x)[THETA]
+        here = to_kink(motor, part, twist_at(world, j, t + x, theta))
+        if here < 0.0:
+            following = next_trial(x, here, low, inside, high, outside)
+            high, outside = x, here
+        else:
+            following = next_trial(x, here, high, outside, low, inside)
+            low, inside = x, here
+        x = following
+    return high
+
+
 @helper
 def turns_between(world: Any, motor: Any, j: int, tau: float, new: Any) -> float:
     """When a shaft that slides on at both ends of an interval may have turned round twice between, or ``tau``."""
@@ -261,6 +316,10 @@ def elastic_motor(world: Any, motor: Any, j: int, u: float, start: float, span: 
             between = elastic_step(world, motor, j, u, t, dip)
             if between[MARGIN] < 0.0:
                 tau, new = dip, between
+        if motor.bend_1 > 0.0:
+            kink = first_kink(world, motor, j, u, t, tau, new)
+            if kink < tau:
+                tau, new = kink, elastic_step(world, motor, j, u, t, kink)
         happens = new[MARGIN] < 0.0
         if happens:
             if motor.mode != STUCK and inside <= 0.0 and motor.mode * new[ALPHA] <= 0.0:

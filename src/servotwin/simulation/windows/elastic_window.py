@@ -12,6 +12,12 @@ goes in three steps, each once:
 .. math:: a_2 = \frac{36}{S^4} \Bigl(Q - \tfrac23 S P\Bigr), \quad a_1 = \frac{2}{S^2} P - \tfrac23 S a_2, \quad
           P = \int (\tau - \tau_0)\,dt, \quad Q = \int (\tau - \tau_0)\,t\,dt                     (eq:spring-parabola)
 
+The arm's step shows the rate of the loads' accelerations that would have been right,
+
+.. math:: \dot a = \frac{2}{S} (a_m - a)                                                              (eq:seen-rate)
+
+with a_m those in its middle. Where the loads end elsewhere than the motors saw, all is computed again with it.
+
 A window in which a joint meets its stop is rejected and left to the steps from edge to edge.
 """
 
@@ -38,8 +44,17 @@ from servotwin.simulation.windows.motor_inverse_inertia import (
     refresh_rate,
     reject,
 )
-from servotwin.simulation.windows.pmsm_elastic_lanes import begin_electrical_angle, elastic_lanes
+from servotwin.simulation.windows.motors_side_by_side import elastic_lanes
+from servotwin.simulation.windows.pmsm_elastic_lanes import begin_electrical_angle
 from servotwin.simulation.windows.stiff_motors import stiff_motors
+
+# what a prediction may miss before the window is computed again with what was found:
+MISSED_ANGLE = 1.5e-9  # rad between the end of a load and where its motor saw it,
+MISSED_VOLTAGE = 4e-6  # and of the voltage of a bus, in its change
+ATTEMPTS = 4
+# beyond, steps from edge to edge carry the window:
+MOST_BENT = 3e-8  # rad by which the path of a load bends otherwise than a cubic
+MOST_OF_BUS = 3e-4  # of its voltage by which a bus changes
 
 
 @helper
@@ -47,6 +62,16 @@ def call_arm(world: Any) -> None:
     """Accelerations of the arm under ``inputs``."""
     code = world.code
     call_address(code.accel, code.inputs_at, code.outputs_at, code.accel_data)
+
+
+@helper
+def drift_of_stiff(world: Any) -> None:
+    """Accelerations of the motors behind stiff gears without their own torques, and their rate."""
+    elastic = world.elastic_window
+    for r in range(elastic.stiff_count):
+        j = elastic.stiff[r]
+        world.stiff_lanes.drift[0, r] = at_motor(world, j, elastic.drift, 0)
+        world.stiff_lanes.drift[1, r] = at_motor(world, j, elastic.drift_rate, 0)
 
 
 @part
@@ -76,10 +101,7 @@ def begin_motion(world: Any, motors: Any, stops: Any) -> None:
         elastic.drift_rate[i] = 2.0 * rate - elastic.rate_last[i] if windows > 1 else rate
         elastic.drift_last[i], elastic.rate_last[i] = elastic.drift[i], rate
         scratch.k[1, i], scratch.k[1, n + i] = state.y[n + i], elastic.drift[i]
-    for r in range(elastic.stiff_count):
-        j = elastic.stiff[r]
-        elastic.motor_drift[j, 0] = at_motor(world, j, elastic.drift, 0)
-        elastic.motor_drift[j, 1] = at_motor(world, j, elastic.drift_rate, 0)
+    drift_of_stiff(world)
 
 
 @part
@@ -134,10 +156,9 @@ def begin_motors(world: Any, motors: Any) -> None:
             elastic.theta[j] = state.y[world.at_theta + motor.flexible]
             elastic.w[j] = state.y[world.at_w + motor.flexible]
     for r in range(elastic.stiff_count):
-        k = elastic.stiff[r]
         for q in range(elastic.stiff_count):
-            j = elastic.stiff[q]
-            elastic.B[j, k] = at_motor(world, j, elastic.gain[:, k], 0)  # eq:motor-inverse-inertia
+            gain = elastic.gain[:, elastic.stiff[q]]
+            elastic.B[r, q] = at_motor(world, elastic.stiff[r], gain, 0)  # eq:motor-inverse-inertia
 
 
 @helper
@@ -267,6 +288,113 @@ def accept_window(world: Any, power: Any, motors: Any, span: float) -> None:
         bus_window(world, power, motors, span)
 
 
+@part
+def missed_motion(world: Any, span: float) -> tuple[float, float]:
+    """How far a load ends from where its motor saw it, and how far its path is from a cubic [rad], the most of all.
+
+    Leaves the rates of the drift under which the loads would have ended as the arm has them (eq:seen-rate).
+    """
+    elastic, k, n = world.elastic_window, world.scratch.k, world.n
+    worst = bent = 0.0
+    for i in range(n):
+        middle = 0.5 * (k[2, n + i] + k[3, n + i])
+        bent = max(bent, abs(k[1, n + i] - 2.0 * middle + k[4, n + i]))
+        for r in range(elastic.stiff_count):
+            j = elastic.stiff[r]
+            middle -= elastic.gain[i, j] * (
+                elastic.torque_line[j, 0] + 0.5 * span * elastic.torque_line[j, 1]
+            )
+        rate = 2.0 * (middle - elastic.drift[i]) * world.line.per_span  # eq:seen-rate
+        worst = max(worst, abs(rate - elastic.drift_rate[i]))
+        elastic.rate_seen[i] = rate
+    return worst * span * span * span / 6.0, bent * span * span
+
+
+@helper
+def see_motion(world: Any) -> None:
+    """Let the motors see loads as the arm has moved them."""
+    elastic = world.elastic_window
+    for i in range(world.n):
+        elastic.drift_rate[i] = elastic.rate_seen[i]
+    drift_of_stiff(world)
+
+
+@helper
+def change_of_bus(world: Any, power: Any, step: float, span: float) -> float:
+    """By how much the voltage of the bus changes in the window, by its middle; motors saw a change by ``step`` [V].
+
+    What the supply gives and the resistor takes depends on the change itself, so that a stiff supply, whose time
+    constant is shorter than the window, is met at once.
+    """
+    p, u, spent = power[0], bus_voltage(world), 0.0
+    for j in range(world.m):
+        spent += world.elastic_window.electric[j]
+    drawn = spent / (u + 0.5 * step)  # A s
+    gives, takes = 1.0 / p.R_supply, 1.0 / p.R_brake if p.braking else 0.0
+    change = ((gives * p.u_source - (gives + takes) * u) * span - drawn) / (
+        p.C + 0.5 * span * (gives + takes)
+    )
+    if u + 0.5 * change > p.u_source:  # the rectifier blocks
+        change = -(takes * u * span + drawn) / (p.C + 0.5 * span * takes)
+    return change  # type: ignore[no-any-return]
+
+
+@helper
+def carry_motors(world: Any, motors: Any, u: float, start: float, span: float) -> bool:
+    """Every motor over the window; true if that went well."""
+    steady = True
+    begin_motors(world, motors)
+    if world.elastic_window.stiff_count > 0:
+        steady = stiff_motors(world, motors, u, start, span)
+    lines_of_stiff(world, span)
+    elastic_lanes(world, motors, u, start, span)
+    for j in range(world.m):
+        if motors[j].flexible >= 0:
+            if not world.lanes.margin[j] >= 0.0:  # NaN after divergence is no motor in its lane either
+                steady = steady and elastic_motor(world, motors[j], j, u, start, span)
+            spring_parabola(world, j, span)
+    return steady
+
+
+@helper
+def carry_on_bus(world: Any, power: Any, motors: Any, stops: Any, start: float, span: float) -> bool:
+    """Every motor over the window at the voltage in its middle; again where that was not the voltage assumed."""
+    u = bus_voltage(world)
+    if world.at_bus < 0:
+        return carry_motors(world, motors, u, start, span)
+    step = world.state.bus_step  # as the bus went in the last window
+    for attempt in range(ATTEMPTS):
+        if attempt > 0:
+            restore_modes(world, motors, stops)
+        if not carry_motors(world, motors, u + 0.5 * step, start, span):
+            return False
+        better = change_of_bus(world, power, step, span)
+        if not abs(better) <= MOST_OF_BUS * u:
+            return False
+        if abs(better - step) <= MISSED_VOLTAGE * u:
+            break
+        step = better
+    return True
+
+
+@part
+def carry_all(world: Any, power: Any, motors: Any, stops: Any, start: float, span: float) -> bool:
+    """Motors and arm over the window, twice where loads turn otherwise than motors saw; true if that went well."""
+    bent = 0.0
+    for attempt in range(2):
+        if not carry_on_bus(world, power, motors, stops, start, span):
+            return False
+        move_joints(world, stops, span)
+        if world.elastic == 0:
+            break
+        missed, bent = missed_motion(world, span)
+        if attempt > 0 or missed <= MISSED_ANGLE or bent > MOST_BENT:
+            break
+        restore_modes(world, motors, stops)
+        see_motion(world)
+    return bent <= MOST_BENT
+
+
 @piece
 def elastic_window(
     world_at: int, power_at: int, motors_at: int, stops_at: int, start: float, span: float
@@ -276,9 +404,6 @@ def elastic_window(
     power, motors = records_at(power_at, 1, POWER), records_at(motors_at, world.m, MOTOR)
     stops = records_at(stops_at, world.n, STOP)
     elastic, prediction = world.elastic_window, world.prediction
-    u = bus_voltage(world)
-    if world.at_bus >= 0:
-        u += 0.5 * world.state.bus_step  # in the middle of the window, as the bus went in the last one
     save_modes(world, motors, stops)
     if elastic.stiff_count > 0 and prediction.windows % REFRESH == 0:
         if prediction.windows == 0:
@@ -286,20 +411,7 @@ def elastic_window(
         refresh_gain(world)
     begin_motion(world, motors, stops)
     begin_window(world, span)
-    begin_motors(world, motors)
-    steady = True
-    if elastic.stiff_count > 0:
-        steady = stiff_motors(world, motors, u, start, span)
-    lines_of_stiff(world, span)
-    elastic_lanes(world, motors, u, start, span)
-    for j in range(world.m):
-        if motors[j].flexible >= 0:
-            if not world.lanes.margin[j] >= 0.0:  # NaN after divergence is no motor in its lane either
-                steady = steady and elastic_motor(world, motors[j], j, u, start, span)
-            spring_parabola(world, j, span)
-    if steady:
-        move_joints(world, stops, span)
-    if not steady or past_stop(world, stops):
+    if not carry_all(world, power, motors, stops, start, span) or past_stop(world, stops):
         restore_modes(world, motors, stops)
         reject(world)
         return

@@ -13,22 +13,34 @@ import numpy as np
 
 from servotwin.compiled.jit import helper, part
 from servotwin.drives.pmsm.step import FAR_TURN, SHORT, flux_step, small_turn
+from servotwin.simulation.plant.records import MAX_EDGES
 
 LANES = 4  # motors that go side by side
 
 
 @helper
-def fill_rows(world: Any, j: int, u: float, start: float, span: float) -> tuple[int, float]:
-    """Lengths and voltages of the intervals of motor j, one row for each; how many they are, and the longest [s]."""
+def fill_rows(world: Any, j: int, u: float, start: float, span: float, most: float) -> tuple[int, float]:
+    """Lengths and voltages of the intervals of motor j, one row for each; how many they are, and the longest [s].
+
+    Intervals longer than ``most`` are cut into equal ones as far as there are rows.
+    """
     pattern, lanes = world.pattern, world.lanes
     edges, rows, t, longest = pattern.edges[j], 0, 0.0, 0.0
     for e in range(edges + 1):
         end = span if e == edges else min(span, pattern.times[j, e] - start)
         tau = end - t
-        if tau > 0.0:
-            lanes.tau[rows, j], longest = tau, max(longest, tau)
+        if tau <= 0.0:
+            continue
+        parts = 1
+        if not tau <= most:
+            room = MAX_EDGES + 1 - rows - (edges - e)
+            parts = int(tau / most) + 1 if tau / most < room - 1.0 else room  # NaN is no integer
+        tau, t = tau / parts, end
+        longest = max(longest, tau)
+        for _ in range(parts):
+            lanes.tau[rows, j] = tau
             lanes.u_a[rows, j], lanes.u_b[rows, j] = pattern.level_a[j, e] * u, pattern.level_b[j, e] * u
-            rows, t = rows + 1, end
+            rows += 1
     return rows, longest
 
 
@@ -54,7 +66,7 @@ def begin_lanes(world: Any, motors: Any, start: float, span: float) -> bool:
     short, lanes.rows = True, 0
     for j in range(world.m):
         motor, k = motors[j], motors[j].current_at
-        lanes.count[j], longest = fill_rows(world, j, state.u_bus, start, span)
+        lanes.count[j], longest = fill_rows(world, j, state.u_bus, start, span, span)
         lanes.rows = max(lanes.rows, lanes.count[j])
         lanes.R[j], lanes.psi[j], lanes.p[j] = motor.R + motor.R_bridge, motor.psi, motor.pole_pairs
         lanes.g_d[j], lanes.g_q[j] = 1.0 / motor.L_d, 1.0 / motor.L_q

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import servotwin as st
-from servotwin.design.calibration.calibrate import model_of, robot_and_description
 from servotwin.design.calibration.model import CalibrationModel
 from servotwin.design.calibration.observation import Measured
 from servotwin.design.calibration.plan import default_station, random_positions, simulated
+from servotwin.design.calibration.robot_model import model_of, robot_and_description
 from servotwin.errors import InputError
 from servotwin.motion.follow import attained_turns
 

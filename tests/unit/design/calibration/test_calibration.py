@@ -142,11 +142,54 @@ def test_error_held_out_is_what_the_bound_predicts(name: str, orientation: bool)
 @pytest.mark.parametrize("name", ["palletizer-4", "gsis-scara", "sixaxis-5kg"])
 def test_selected_poses_are_better_than_random_ones_with_as_many_readings(name: str) -> None:
     """25 poses read four times each against 100 random ones; see docs/theory/calibration.md for one reading each."""
-    plan = st.plan_calibration(name, 25, criterion="prediction")
+    plan = st.plan_calibration(name, 25, criterion="prediction", readings=4)
     assert plan.plan.random_count == 100
-    assert plan.plan.with_readings(4) < plan.plan.random_prediction
+    assert plan.plan.prediction < plan.random_prediction
     limits = plan.model.robot.limits
     assert ((plan.q >= limits.q_min) & (plan.q <= limits.q_max)).all()
+
+
+def test_best_design_there_is_does_not_bring_25_readings_to_100_random_ones() -> None:
+    """A bound for every choice of poses (Elfving, Kiefer): weights on many positions, joints at their limits too.
+
+    phi^2 / max d is below tr(M^-1 W) of all designs with as many readings, whatever weights give phi and d.
+    """
+    from servotwin.design.calibration.plan import blocks
+
+    plan = st.plan_calibration("gsis-scara", 25, criterion="prediction")
+    robot, rng = plan.model.robot, np.random.default_rng(4)
+    low, wide = robot.limits.q_min, robot.limits.q_max - robot.limits.q_min
+    q = low + wide * np.clip(rng.uniform(-0.5, 1.5, (1500, robot.n)), 0.0, 1.0)
+    D, G = blocks(
+        plan.model, np.concatenate([q, robot.random_q(rng, 500)]), plan.noise, plan.setup, orientation=False
+    )
+    columns = [*range(6), *(6 + k for k in plan.plan.told.chosen)]
+    scale = np.sqrt((D[:, :, columns] ** 2).sum(axis=(0, 1)))
+    F, own = ((X[:, :, columns] / scale).reshape(-1, len(columns)) for X in (D, G[1500:]))
+    W = own.T @ own / 500
+    weights = np.full(2000, 1.0 / 2000)
+    for _ in range(200):
+        inverse = np.linalg.inv(F.T @ (np.repeat(weights, 3)[:, None] * F))
+        gain = ((F @ inverse @ W @ inverse) * F).sum(axis=1).reshape(-1, 3).sum(axis=1)
+        phi = float(np.trace(inverse @ W))
+        weights *= np.sqrt(gain)
+        weights /= weights.sum()
+    bound = np.sqrt(phi**2 / gain.max() / 25)
+    assert bound < plan.plan.prediction < 1.05 * bound  # the exchange leaves little
+    assert 1.7 * plan.random_prediction < bound  # docs/theory/calibration.md: 7.0 against 3.8 um
+
+
+def test_mean_of_readings_has_less_noise_and_is_planned_and_fitted_so() -> None:
+    once, four = (st.plan_calibration("gsis-scara", 12, seed=3, readings=n) for n in (1, 4))
+    np.testing.assert_array_equal(once.q, four.q)
+    assert four.plan.prediction == pytest.approx(0.5 * once.plan.prediction, rel=1e-9)
+    assert four.random_prediction == pytest.approx(once.random_prediction, rel=1e-9)
+    made, _ = four.simulate(seed=2)
+    found = st.calibrate(four.model.robot, made, noise=Tracker(), readings=4, held_out=0.0)
+    assert 0.5 < np.sqrt(np.mean(found.estimate.residual**2)) < 1.2  # white with a quarter of the variance
+    for wrong in (0, 20_000):
+        with pytest.raises(InputError, match=rf"--readings: {wrong}; expected 1 to 10000 readings"):
+            Tracker().of_mean(wrong)
 
 
 def test_exchange_raises_the_determinant_of_as_many_random_poses() -> None:
@@ -247,6 +290,39 @@ def test_weights_by_usual_sizes_need_fewer_poses_than_parameters() -> None:
         st.calibrate(model.robot, train, noise=Tracker(), validate=test)
     found = st.calibrate(model.robot, train, noise=Tracker(), validate=test, prior=True)
     assert np.sqrt((found.held_out.after**2).mean()) < 0.7 * np.sqrt((found.held_out.before**2).mean())
+
+
+def test_one_pose_measured_again_and_again_identifies_nothing_and_has_no_wrong_units() -> None:
+    model = model_of("gsis-scara")
+    _, (train,) = campaign(model, 4, (40,))
+    same = train.part(np.zeros(40, dtype=np.intp))
+    with pytest.raises(InputError, match=r"the poses do not identify tool\.position\.x"):
+        st.calibrate(model.robot, same)
+
+
+def test_parameters_that_no_such_measurement_tells_are_refused(tmp_path: Path) -> None:
+    """Zeros of a gantry's slides are another place of the tracker; a plan for nothing would look like a plan."""
+    text = "format: servotwin/1\nname: gantry\naxes:\n"
+    for name, axis in (("X", "[1, 0, 0]"), ("Y", "[0, 1, 0]"), ("Z", "[0, 0, 1]")):
+        text += (
+            f"  {name}: {{type: prismatic, origin: {{xyz: [0 mm, 0 mm, 0 mm]}}, axis: {axis}, "
+            "limits: {position: [0 mm, 500 mm]}, link: {mass: 2 kg}}\n"
+        )
+    (tmp_path / "gantry.yaml").write_text(text)
+    gantry = st.load_robot(tmp_path / "gantry.yaml")
+    said = r"--parameters: nothing of these parameters can be told by such measurements"
+    with pytest.raises(InputError, match=said):
+        st.plan_calibration(gantry, 10, parameters=("offsets",))
+    q = gantry.random_q(np.random.default_rng(1), 12)
+    with pytest.raises(InputError, match=said):
+        st.calibrate(gantry, Measured(q, q.copy()), parameters=("offsets",))
+
+
+def test_holding_all_poses_out_is_refused() -> None:
+    model = model_of("gsis-scara")
+    _, (train,) = campaign(model, 4, (40,))
+    with pytest.raises(InputError, match=r"--held-out: 0.99 of 40 poses leaves none to fit"):
+        st.calibrate(model.robot, train, held_out=0.99)
 
 
 def test_poses_that_do_not_move_a_joint_are_refused_with_the_parameter() -> None:

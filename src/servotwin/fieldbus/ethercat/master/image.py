@@ -52,6 +52,7 @@ class Image:
             at += size_of(slave.inputs)
         self.inputs_size = at
         self.record = np.zeros(1, EXCHANGE)
+        self._at = self.record.ctypes.data
         self._compose(reference)
         types = (ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
         kind = ctypes.CFUNCTYPE(ctypes.c_int64, *types)
@@ -89,7 +90,7 @@ class Image:
 
     def cycle(self) -> Outcome:
         """Exchange the process data once."""
-        at = self.record.ctypes.data
+        at = self._at
         if self.port.fd >= 0:
             outcome = Outcome(self._cycle(at, 0, 0))
             self._note()

@@ -187,16 +187,13 @@ class Master:
     # --- diagnosis --------------------------------------------------------------------------------
     def diagnose(self, outcome: Outcome) -> BusError:
         """What a cycle that did not go well is about: the first slave that does not answer or is in a wrong state."""
-        image = self.image
         if outcome is Outcome.INTERFACE:
             return BusError("frames cannot be sent: the interface is down or gone")
-        answered = 0
         try:
             for slave in self.slaves:
                 found = self.state(slave)
                 if found is None:
                     return slave.fail("does not answer; it lost its address, its power or its cable")
-                answered += 1
                 status, code = found
                 if status & reg.ACKNOWLEDGE or status & 0x0F != AlState.OP:
                     return slave.fail(f"is in {state_name(status)}: {code_name(code)}")
@@ -205,13 +202,24 @@ class Master:
             if outcome is Outcome.LOST:
                 return BusError(f"frames are lost between the master and {first}: {error}", 1)
             return error
+        return self._all_in_op(outcome)
+
+    def _all_in_op(self, outcome: Outcome) -> BusError:
+        """What a cycle was about when all slaves answer again and are in OP."""
+        image, count = self.image, len(self.slaves)
+        if image is None:
+            return BusError("process data are not set up")
         if outcome is Outcome.LOST:
-            lost = 0 if image is None else image.number("lost")
             return BusError(
-                f"{lost} frames were lost on the way through {answered} slaves, which all answer again; "
+                f"{image.number('lost')} frames were lost on the way through {count} slaves, which all answer again; "
                 f"the first is {self.slaves[0].label}", 1,
             )  # fmt: skip
-        counter, wanted = (0, 0) if image is None else (image.number("counter"), image.number("expected"))
+        if outcome is Outcome.STATE:
+            said, status = image.number("answered"), state_name(image.number("al_status"))
+            return BusError(
+                f"{said} of {count} slaves told their state, together {status}; all are in OP again"
+            )
+        counter, wanted = image.number("counter"), image.number("expected")
         return BusError(f"working counter {counter}, {wanted} is expected; all slaves are in OP again")
 
     def close(self) -> None:

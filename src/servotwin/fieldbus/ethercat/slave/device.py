@@ -237,9 +237,10 @@ class Device:
         if len(self.waiting) < MOST_WAITING:
             self.waiting.append(message)
 
-    def has_more(self) -> bool:
-        """Whether messages wait for the mailbox to be empty."""
-        return bool(self.waiting) or self.put_back is not None
+    @property
+    def waits(self) -> bool:
+        """Whether messages wait for the mailbox to be empty, or the state machine for outputs on its way to OP."""
+        return bool(self.waiting) or self.put_back is not None or self.machine.pending is not None
 
     def emergency(self, code: int, register: int, data: bytes = b"") -> None:
         """Tell the master of an error, or with code 0 that it is gone."""

@@ -13,7 +13,12 @@ from servotwin.compiled.jit import callback, helper, part
 from servotwin.compiled.native_calls import records_at, table_at
 from servotwin.fieldbus.ethercat.slave.memory import put_number
 from servotwin.fieldbus.ethercat.slave.passing import pass_frame
-from servotwin.fieldbus.ethercat.slave.process_data import after_frame, keep_pace, watch_process_data
+from servotwin.fieldbus.ethercat.slave.process_data import (
+    after_frame,
+    forget_pause,
+    keep_pace,
+    watch_process_data,
+)
 from servotwin.fieldbus.ethercat.slave.records import FRAME_ROOM, SEGMENT, SLAVE, ClockKind, Ended
 from servotwin.realtime.clock import SECOND, now_ns
 from servotwin.realtime.libc import (
@@ -95,7 +100,9 @@ def idle_segment(segment_at: int, now: int) -> int:
     segment = records_at(segment_at, 1, SEGMENT)[0]
     slaves = records_at(segment.slaves_at, segment.count, SLAVE)
     watch_process_data(segment, slaves, now)
-    return keep_pace(segment, slaves, now)
+    due = keep_pace(segment, slaves, now)
+    forget_pause(segment)
+    return due
 
 
 @helper
@@ -132,6 +139,8 @@ def serve_segment(segment_at: int, until: int) -> int:
         if segment.clock != ClockKind.LOCK_STEP:
             watch_process_data(segment, slaves, now)
         due = keep_pace(segment, slaves, now)
+        if length < 0:
+            forget_pause(segment)
         if segment.attention != 0:
             segment.attention = 0
             return Ended.ATTENTION

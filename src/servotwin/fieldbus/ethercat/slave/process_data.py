@@ -23,7 +23,7 @@ from servotwin.fieldbus.ethercat.registers import (
 from servotwin.fieldbus.ethercat.slave.access import notify
 from servotwin.fieldbus.ethercat.slave.clocks import next_sync0, sync0_active
 from servotwin.fieldbus.ethercat.slave.memory import get_half
-from servotwin.fieldbus.ethercat.slave.records import ClockKind, Event
+from servotwin.fieldbus.ethercat.slave.records import ClockKind, Event, Outputs
 from servotwin.realtime.cycle_call import call_cycle
 
 SAFEOP, OP = 4, 8
@@ -31,7 +31,7 @@ TICK = 40  # ns: unit of the watchdog divider
 OUTPUTS = SYNC_MANAGER + 2 * SYNC_MANAGER_SIZE
 BYTE = np.dtype(np.uint8)
 FLAG = np.dtype(np.int64)
-MOST_AT_ONCE = 100  # periods that are made up for after a pause
+MOST_OWED = 1_000_000_000  # ns of a pause that frames may still ask for
 LONGEST_PAUSE = 20_000_000  # ns for which SYNC0 may stay away
 NEVER = 1 << 62
 
@@ -60,14 +60,15 @@ def watch_process_data(segment: Any, slaves: Any, now: int) -> None:
 
 
 @part
-def _take_outputs(slave: Any) -> None:
-    """Outputs that are in force go to their objects."""
+def _take_outputs(slave: Any, lock_step: bool) -> None:
+    """Outputs that are in force go to their objects; in lock-step a cycle is one because outputs have come."""
     memory = slave.memory
     in_force = memory[AL_STATUS] & (0x0F | ACKNOWLEDGE) == OP
     if memory[OUTPUTS + SM_CONTROL] & SM_WATCHDOG != 0 and memory[WATCHDOG_STATUS] & 1 == 0:
         in_force = False
     if slave.operational_at != 0:
-        table_at(slave.operational_at, (1,), FLAG)[0] = 1 if in_force else 0
+        fresh = Outputs.FRESH.value if lock_step or slave.fresh_outputs != 0 else Outputs.IN_FORCE.value
+        table_at(slave.operational_at, (1,), FLAG)[0] = fresh if in_force else Outputs.NONE.value
     if not in_force or slave.fresh_outputs == 0:
         return
     slave.fresh_outputs = 0
@@ -93,12 +94,14 @@ def _give_inputs(slave: Any) -> None:
 
 
 @part
-def run_application(segment: Any, slaves: Any, now: int) -> None:
-    """One cycle of what is behind the slaves: outputs in, application, inputs out."""
+def run_application(segment: Any, slaves: Any, now: int, span: int) -> None:
+    """One cycle of what is behind the slaves, which lives on by a span [ns]: outputs in, application, inputs out."""
+    segment.lived += span
     for i in range(segment.count):
-        _take_outputs(slaves[i])
-    if segment.cycle_at != 0 and call_cycle(segment.cycle_at, segment.context_at, segment.cycles, now) != 0:
-        segment.attention = 1
+        _take_outputs(slaves[i], segment.clock == ClockKind.LOCK_STEP)
+    if segment.cycle_at != 0:
+        news = call_cycle(segment.cycle_at, segment.context_at, segment.cycles, segment.lived)
+        segment.attention |= 1 if news != 0 else 0
     segment.cycles += 1
     segment.cycled = now
     for i in range(segment.count):
@@ -116,15 +119,45 @@ def _sync_source(segment: Any, slaves: Any) -> int:
 
 @part
 def after_frame(segment: Any, slaves: Any) -> None:
-    """Run the application if the frame brought outputs and nothing else sets the pace."""
+    """Run the application if the frame brought outputs and nothing else sets the pace.
+
+    A frame that waited while this process did not run gets the period that it was sent for: set-points that come in a
+    bunch are followed one after the other, and not by one jump.
+    """
     if segment.outputs_in_frame == 0:
         return
     segment.outputs_in_frame = 0
     if segment.clock == ClockKind.LOCK_STEP:
-        run_application(segment, slaves, segment.cycled + segment.step)
+        run_application(segment, slaves, segment.cycled + segment.step, segment.step)
         segment.now = max(segment.now, segment.cycled)
-    elif _sync_source(segment, slaves) < 0:
-        run_application(segment, slaves, segment.now)
+        return
+    if _sync_source(segment, slaves) < 0:
+        _count_pause(segment, segment.now)
+        passed = segment.now - segment.cycled
+        given = min(segment.owed, max(segment.step - passed, 0))
+    else:
+        passed, given = 0, min(segment.owed, segment.step)
+        if given < segment.step:
+            return
+    segment.owed -= given
+    run_application(segment, slaves, segment.now, passed + given)
+
+
+@helper
+def _count_pause(segment: Any, now: int) -> None:
+    """Time by which this process came too late to its look is no time of the application, unless frames ask for it."""
+    late = now - segment.due
+    if segment.due != 0 and late > segment.step:
+        segment.owed = min(segment.owed + late, MOST_OWED)
+        segment.cycled += late
+        segment.due = now
+
+
+@helper
+def forget_pause(segment: Any) -> None:
+    """No frame waits any more: what is left of a pause is left out."""
+    segment.left_out += segment.owed
+    segment.owed = 0
 
 
 @part
@@ -133,20 +166,25 @@ def keep_pace(segment: Any, slaves: Any, now: int) -> int:
 
     That is SYNC0 of the first slave that generates it; without any, the application runs freely when frames stay away.
     It does so too when SYNC0 stays away, because it begins later or is set too long: a watchdog must have its effect.
+    Of several SYNC0 that passed while this process did not run, one is for now and the others for frames that wait.
     """
     if segment.clock == ClockKind.LOCK_STEP or segment.cycle_at == 0:
         return NEVER
     source = _sync_source(segment, slaves)
     if source < 0:
-        due = segment.cycled + 2 * segment.step
-        if now >= due:
-            run_application(segment, slaves, now)
-            due = now + segment.step
-        return due  # type: ignore[no-any-return]
+        _count_pause(segment, now)
+        segment.due = segment.cycled + 2 * segment.step
+        if now >= segment.due:
+            run_application(segment, slaves, now, min(now - segment.cycled, LONGEST_PAUSE))
+            segment.due = now + segment.step
+        return segment.due  # type: ignore[no-any-return]
+    segment.due = 0
     before = slaves[source].sync0_count
     due = next_sync0(slaves[source], now)
-    for _ in range(min(slaves[source].sync0_count - before, MOST_AT_ONCE)):
-        run_application(segment, slaves, now)
+    passed = slaves[source].sync0_count - before
+    if passed > 0:
+        run_application(segment, slaves, now, segment.step)
+        segment.owed = min(segment.owed + (passed - 1) * segment.step, MOST_OWED)
     if now >= segment.cycled + LONGEST_PAUSE:
-        run_application(segment, slaves, now)
+        run_application(segment, slaves, now, LONGEST_PAUSE)
     return min(due, segment.cycled + LONGEST_PAUSE)  # type: ignore[no-any-return]

@@ -38,6 +38,14 @@ class ClockKind(IntEnum):
     LOCK_STEP = 1  # every frame with outputs is one period later, however long the master takes
 
 
+class Outputs(IntEnum):
+    """What a cycle of the application gets from the master."""
+
+    NONE = 0  # they are not in force
+    IN_FORCE = 1  # those of an earlier cycle
+    FRESH = 2
+
+
 class Ended(IntEnum):
     """Why the compiled loop gave way to Python."""
 
@@ -65,7 +73,7 @@ SLAVE: np.dtype[Any] = np.dtype(
         ("awaits_outputs", np.int64),
         ("fresh_outputs", np.int64),  # 1: outputs have come since they were last copied
         ("outputs_seen", np.int64),  # complete outputs since the start
-        ("operational_at", np.int64),  # where 1 is written while the outputs of this slave are in force
+        ("operational_at", np.int64),  # where ``Outputs`` of this slave are written
         ("objects_at", np.int64),  # memory of objects
         ("outputs_at", np.int64),  # where outputs are expected, and how many bytes: as checked before SAFEOP
         ("outputs_size", np.int64),
@@ -102,6 +110,10 @@ SEGMENT: np.dtype[Any] = np.dtype(
         ("context_at", np.int64),
         ("cycles", np.int64),
         ("cycled", np.int64),  # instant of the last cycle [ns]
+        ("lived", np.int64),  # time of the application [ns]: without pauses of this process
+        ("due", np.int64),  # instant of the next look without a frame [ns]; 0: none was made yet
+        ("owed", np.int64),  # ns that passed while this process did not run: frames that wait are due in them
+        ("left_out", np.int64),  # ns that no frame asked for: the application did not live them
         ("outputs_in_frame", np.int64),  # 1: this frame brought complete outputs
         ("attention", np.int64),  # 1: a slave has events
         ("end_asked", np.int64),

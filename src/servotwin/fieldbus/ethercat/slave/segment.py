@@ -106,6 +106,9 @@ class Segment:
         self.devices = [self._device(k, count) for k in range(count)]
         self._set_up(count)
         types = (ctypes.c_int64, ctypes.c_int64)
+        self._at = self.record.ctypes.data  # the views below are made once: a frame has a few microseconds
+        self._room = memoryview(self.record["frame"][0])
+        self._now, self._attention = self.record["now"], self.record["attention"]
         self._process = ctypes.CFUNCTYPE(ctypes.c_int64, *types)(process_frame.address)
         self._idle = ctypes.CFUNCTYPE(ctypes.c_int64, *types)(idle_segment.address)
         self._serve = ctypes.CFUNCTYPE(ctypes.c_int64, *types)(serve_segment.address)
@@ -148,46 +151,50 @@ class Segment:
     @property
     def now(self) -> int:
         """Instant of the last frame [ns]."""
-        return int(self.record["now"][0])
+        return int(self._now[0])
 
     def process(self, frame: bytes) -> bytes | None:
         """Let one Ethernet frame pass, without a socket; None if it is refused or lost."""
-        if len(frame) > FRAME_ROOM:
+        length = len(frame)
+        if length > FRAME_ROOM:
             return None
-        self.record["frame"][0, : len(frame)] = np.frombuffer(frame, np.uint8)
-        if not self._process(self.record.ctypes.data, len(frame)):
+        self._room[:length] = frame
+        answer = self._room[:length].tobytes() if self._process(self._at, length) else None
+        if self._attention[0] or self.recorded is not None or any(device.waits for device in self.devices):
             self.attend()
-            return None
-        answer: bytes = self.record["frame"][0, : len(frame)].tobytes()
-        self.attend()
         return answer
 
     def idle(self, now: int) -> None:
         """Let time pass until an instant [ns], without frames."""
-        self._idle(self.record.ctypes.data, now)
+        self._idle(self._at, now)
         self.record["now"] = max(self.now, now)
         self.attend()
+
+    def live_on(self) -> None:
+        """Let time pass on an interface that does not work; in lock-step only frames make it pass."""
+        if self.clock is ClockKind.WALL:
+            self.idle(time.monotonic_ns())
 
     def attend(self) -> None:
         """Do between frames what compiled code leaves to Python."""
         now = self.now
         self.record["attention"] = 0
         for device in self.devices:
-            if device.record["events"][0] or device.has_more() or device.machine.pending is not None:
+            if device.record["events"][0] or device.waits:
                 device.attend(now)
         cycles = [device.cycle_ns for device in self.devices if device.cycle_ns]
         if cycles:
             self.record["step"] = cycles[0]
-        if self.application.after is not None:
-            self.application.after(self)
         self._write_recorded()
+        if self.application.after is not None:  # it raises what ended the plant
+            self.application.after(self)
 
     def serve(self, fd: int, seconds: float) -> Ended:
         """Serve frames of a raw socket for a while; returns earlier if the interface is gone or the end is asked."""
         self.record["fd"] = fd
         end = time.monotonic_ns() + int(seconds * 1e9)
         while True:
-            ended = Ended(self._serve(self.record.ctypes.data, end))
+            ended = Ended(self._serve(self._at, end))
             self.attend()
             if ended is not Ended.ATTENTION:
                 return ended

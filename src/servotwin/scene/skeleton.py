@@ -10,6 +10,7 @@ from servotwin.mechanism.model import BASE, Array, Mechanism
 from servotwin.robot.robot import Robot
 
 SAME = 1e-9  # m: points nearer than this are one
+SHORTEST = 1e-6  # m: a shorter stroke gives a rail no direction
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,15 @@ class Skeleton:
     plates: tuple[tuple[int, ...], ...]  # corners of a body with three or more joints
     joints: tuple[Joint, ...]
     tool: int
+    rails: tuple[
+        tuple[int, int], ...
+    ] = ()  # on which a slide of a gantry, track or lift runs, from end to end
+
+    @property
+    def lines(self) -> tuple[tuple[int, ...], ...]:
+        """Everything as lines through points: bars, slides, rails and the outlines of plates."""
+        closed = ((*plate, plate[0]) for plate in self.plates)
+        return (*self.bars, *self.slides, *self.rails, *closed)
 
     def positions(self, poses: dict[int, Array]) -> Array:
         """The points in the base (k, p, 3); ``poses`` of the bodies from ``body_poses``."""
@@ -84,14 +94,21 @@ def skeleton(robot: Robot) -> Skeleton:
             plates.append(plate)
             ends = [end for end in ends if end == tip and body != BASE]
         bars += [(centre, end) for end in ends]
-    slides, joints = [], []
+    slides, rails, joints = [], [], []
     for i, name in enumerate(mechanism.tree_joint_names):
         own = points.number(i, np.zeros(3))
         driven = name in mechanism.joint_names
         if mechanism.prismatic[i]:
             if not driven:
                 continue  # a coordinate of the description, such as the place of a platform, not a guide
-            root = points.number(int(mechanism.parent[i]), mechanism.X_tree[i][:3, 3])
+            parent, X = int(mechanism.parent[i]), mechanism.X_tree[i]
+            rail = _rail(robot, i)
+            if rail is not None:
+                low, high = (points.number(parent, X[:3, 3] + end * X[:3, 2]) for end in rail)
+                rails.append((low, high))
+                joints.append(Joint(name, own, i, prismatic=True, driven=True))
+                continue
+            root = points.number(parent, X[:3, 3])
             slides.append((root, own))
             joints.append(Joint(name, root, i, prismatic=True, driven=True))
         else:
@@ -104,7 +121,25 @@ def skeleton(robot: Robot) -> Skeleton:
         tuple(plates),
         tuple(joints),
         tip,
+        tuple(rails),
     )
+
+
+def _rail(robot: Robot, i: int) -> tuple[float, float] | None:
+    """Both ends of the rail of a sliding joint along its axis [m]; None for a rod, and without limits or stroke.
+
+    A slide on the base (a track, a lift) and one between two slides (of a gantry) runs on a rail. One that a turning
+    link carries (the quill of a SCARA) and the last of several (the ram of a gantry) is a rod.
+    """
+    mechanism = robot.mechanism
+    parent = int(mechanism.parent[i])
+    carries = any(mechanism.prismatic[j] for j in range(mechanism.n_tree) if mechanism.parent[j] == i)
+    if parent != BASE and not (mechanism.prismatic[parent] and carries):
+        return None
+    k = mechanism.joint_names.index(mechanism.tree_joint_names[i])
+    factor, zero = float(mechanism.coupling.G[i, k]), float(mechanism.coupling.q0[i])
+    ends = sorted(factor * float(limit[k]) + zero for limit in (robot.limits.q_min, robot.limits.q_max))
+    return (ends[0], ends[1]) if np.isfinite(ends).all() and ends[1] - ends[0] > SHORTEST else None
 
 
 def body_poses(robot: Robot, q: Array) -> dict[int, Array]:

@@ -1,0 +1,1 @@
+"""The teach pendant in a browser: pages, seats, jobs and points in one folder."""

@@ -1,0 +1,171 @@
+// The job editor: colours behind a text area, mistakes at their lines as one types, layout, preview, and play back.
+import { holdButton, holdMotion } from './hold.js';
+import { desk, press } from './link.js';
+
+const KEYWORDS = new Set(('MOVEJ MOVEL MOVEC SPLINE VIA TO PALLET ABOVE OFFSET TOOL SPEED TIME ACC BLEND PROFILE OPTIMAL ENERGY FRAME NONE ' +
+  'SHAPER BASE WAIT SET ON OFF LET INC BY NEXT RESET CALL ALARM BREAK RETURN STOP REPEAT FOREVER END IF ELSE FULL ' +
+  'WAITFOR TIMEOUT SUB ROWS COLUMNS LAYERS ORIGIN ROW COLUMN LAYER').split(' '));
+const PARTS = /(#.*)|("[^"\n]*"?)|(\d+(?:\.\d+)?(?:e[+-]?\d+)?(?:\s?(?:%|mm|cm|m|deg|rad|s|ms)(?:\/s2?)?\b|%)?)|([A-Za-z_][\w-]*)/g;
+const plain = text => text.replace(/[&<>]/g, c => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;' })[c]);
+const painted = line => {
+  let out = '', at = 0;
+  for (const m of line.matchAll(PARTS)) {
+    const kind = m[1] ? 'c' : m[2] ? 's' : m[3] ? 'n' : KEYWORDS.has(m[0].toUpperCase()) ? 'k' : 'p';
+    out += plain(line.slice(at, m.index)) + `<span class="${kind}">${plain(m[0])}</span>`;
+    at = m.index + m[0].length;
+  }
+  return out + plain(line.slice(at));
+};
+const byId = id => document.getElementById(id);
+
+export class Editor {
+  constructor(message, scene) {
+    Object.assign(this, { message, scene, name: 'pendant.job', dirty: false, problems: [], line: null, asked: 0, loaded: '' });
+    this.text = byId('text');
+    this.text.oninput = () => { this.dirty = true; this.paint(); this.later(); };
+    this.text.onscroll = () => this.follow();
+    this.text.onkeydown = event => {
+      if (event.key === 'Tab') { event.preventDefault(); this.text.setRangeText('  ', this.text.selectionStart, this.text.selectionEnd, 'end'); this.text.oninput(); }
+      if ((event.ctrlKey || event.metaKey) && event.key === 's') { event.preventDefault(); this.save(); }
+    };
+    byId('jobs').onchange = event => this.open(event.target.value);
+    byId('new-job').onclick = () => this.create();
+    byId('save').onclick = () => this.save();
+    byId('layout').onclick = () => this.layout();
+    byId('preview').onclick = () => this.preview();
+    this.buttons();
+    this.paint();
+  }
+  async list() {
+    const answer = await desk('jobs');
+    if (!answer.ok) return;
+    this.names = answer.jobs;
+    const all = answer.jobs.includes(this.name) ? answer.jobs : [this.name, ...answer.jobs];
+    byId('jobs').replaceChildren(...all.map(name => new Option(name, name)));
+    byId('jobs').value = this.name;
+  }
+  async open(name) {
+    if (this.dirty) await this.save();
+    const answer = await desk('read', { name });
+    if (!answer.ok) { this.message(answer.text, true); return; }
+    this.name = name; this.text.value = answer.content; this.dirty = false; this.loaded = ''; this.clearPlan();
+    await this.list();
+    this.paint(); this.check();
+    const points = await press('load', { job: name });
+    if (points.ok) this.loaded = name;
+  }
+  create() {
+    let k = 1;
+    while ((this.names || []).includes(`job-${k}.job`)) k++;
+    this.name = `job-${k}.job`; this.text.value = ''; this.dirty = true; this.loaded = '';
+    byId('jobs').append(new Option(this.name, this.name)); byId('jobs').value = this.name;
+    this.paint(); this.check();
+  }
+  async save() {
+    const answer = await desk('save', { name: this.name, text: this.text.value });
+    if (!answer.ok) { this.message(answer.text, true); return false; }
+    this.dirty = false; this.loaded = '';
+    this.message(`saved ${this.name}`);
+    await this.list();
+    return true;
+  }
+  async layout() {
+    const before = this.text.value, answer = await desk('layout', { text: before });
+    if (!answer.ok) { this.message(answer.text, true); return; }
+    if (this.text.value !== before) return; // one typed on meanwhile
+    this.text.value = answer.content; this.dirty = true; this.paint(); this.check();
+  }
+  later() { clearTimeout(this.timer); this.timer = setTimeout(() => this.check(), 250); this.clearPlan(); }
+  async check() {
+    const mine = ++this.asked, answer = await desk('check', { name: this.name, text: this.text.value });
+    if (mine !== this.asked) return;
+    const list = byId('problems');
+    if (!answer.ok) { list.textContent = answer.text; return; }
+    this.problems = answer.problems;
+    list.replaceChildren(...(answer.problems.length ? answer.problems : [{ line: 0, text: 'no mistakes found', error: false }]).map(p => {
+      const row = document.createElement('div');
+      row.className = p.line ? (p.error ? '' : 'warn') : 'good';
+      row.textContent = p.line ? `line ${p.line}: ${p.text}` : p.text;
+      row.onclick = () => p.line && this.goTo(p.line);
+      return row;
+    }));
+    this.paint();
+  }
+  goTo(line) {
+    const lines = this.text.value.split('\n'), at = lines.slice(0, line - 1).join('\n').length + (line > 1 ? 1 : 0);
+    this.text.focus(); this.text.setSelectionRange(at, at + (lines[line - 1] || '').length);
+    this.text.scrollTop = Math.max(0, (line - 4) * 20); this.follow();
+  }
+  paint() {
+    const wrong = new Map(this.problems.map(p => [p.line, p])), lines = this.text.value.split('\n');
+    byId('paint').innerHTML = lines.map((line, k) => {
+      const kind = wrong.get(k + 1)?.error ? 'bad-line' : k + 1 === this.line ? 'at-line' : '';
+      return kind ? `<span class="${kind}">${painted(line) || ' '}</span>` : painted(line);
+    }).join('\n') + '\n';
+    byId('gutter').innerHTML = lines.map((_, k) => {
+      const p = wrong.get(k + 1);
+      return p ? `<b class="${p.error ? '' : 'warn'}">${k + 1}</b>` : k + 1 === this.line ? `<i>\u25b6${k + 1}</i>` : `${k + 1}`;
+    }).join('\n') + '\n';
+    this.follow();
+  }
+  follow() {
+    byId('paint').scrollTop = byId('gutter').scrollTop = this.text.scrollTop;
+    byId('paint').scrollLeft = this.text.scrollLeft;
+  }
+  clearPlan() { this.planned = (this.planned || 0) + 1; byId('plan').replaceChildren(); this.scene.clearTrace('plan'); }
+  async preview() {
+    this.clearPlan();
+    byId('plan').textContent = 'planning \u2026';
+    const mine = this.planned, answer = await desk('preview', { name: this.name, text: this.text.value });
+    if (mine !== this.planned) return; // of a text that is no more
+    if (!answer.ok) { this.clearPlan(); this.message(answer.text, true); return; }
+    const plan = answer.plan;
+    this.scene.setTrace('plan', plan.trace, { ink: '#009e73', width: 2.5 });
+    const head = document.createElement('div'), bars = document.createElement('div');
+    head.textContent = plan.finished ? `${plan.duration.toFixed(2)} s, ${plan.motions} motions, tool up to ${(1000 * plan.fastest).toFixed(0)} mm/s`
+      : `does not finish: ${plan.reason || plan.alarms.join('; ')}`;
+    bars.className = 'bars';
+    for (const limit of plan.limits) {
+      const part = document.createElement('div'), bar = document.createElement('div'), fill = document.createElement('i');
+      const share = Math.max(limit.speed || 0, limit.acceleration || 0);
+      part.textContent = `${limit.axis} ${(100 * share).toFixed(0)} %`; part.title = 'largest share of the limits of speed and acceleration';
+      bar.className = `share${share > 0.95 ? ' high' : ''}`; fill.style.width = `${Math.min(100, 100 * share)}%`;
+      bar.append(fill); part.append(bar); bars.append(part);
+    }
+    byId('plan').replaceChildren(head, bars);
+  }
+  buttons() {
+    const said = answer => { if (!answer.ok) this.message(answer.text, true); };
+    const start = async () => {
+      if (this.state === 'paused') return said(await press('resume'));
+      if (this.dirty && !(await this.save())) return;
+      if (this.loaded !== this.name) {
+        const loaded = await press('load', { job: this.name });
+        if (!loaded.ok) return said(loaded);
+        this.loaded = this.name;
+      }
+      said(await press('run'));
+    };
+    const moving = (id, work) => holdButton(byId(id), () => { holdMotion(true); work(); }, () => holdMotion(false));
+    moving('run', start);
+    moving('forward', async () => {
+      if (this.state !== 'paused' && (this.dirty || this.loaded !== this.name)) {
+        if (this.dirty && !(await this.save())) return;
+        const loaded = await press('load', { job: this.name });
+        if (!loaded.ok) return said(loaded);
+        this.loaded = this.name;
+      }
+      said(await press('single step'));
+    });
+    moving('back', async () => said(await press('step back')));
+    byId('pause').onclick = async () => said(await press('pause'));
+    byId('stop').onclick = async () => said(await press('stop'));
+  }
+  show(picture) {
+    this.state = picture.state;
+    byId('run').textContent = picture.state === 'paused' ? 'Resume' : 'Start';
+    byId('run').title = picture.mode === 'AUT' ? '' : 'Hold it, and the enabling switch';
+    const line = picture.job === this.name && picture.line && ['running', 'stepping', 'pausing', 'paused'].includes(picture.state) ? picture.line : null;
+    if (line !== this.line) { this.line = line; this.paint(); }
+  }
+}

@@ -1,0 +1,258 @@
+"""Each panel of the pendant's page once, in a real browser: points, user frames, inputs and outputs, scope, fingers."""
+
+from __future__ import annotations
+
+import csv
+import resource
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pendant_browser import CHROMIUM, Page, RunningPendant, browser, running
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium here")
+WAIT = 60_000  # ms
+POINTS = """format: servotwin-points/1
+robot: gsis-scara
+frames:
+  table: {yaw: 90 deg}
+points:
+  P1: {joints: {A: 10 deg, B: 40 deg, Z: 20 mm, W: 0 deg}}
+  P2: {joints: {A: -10 deg, B: 60 deg, Z: 20 mm, W: 0 deg}}
+"""
+JOB = "SET OUT1 ON\nMOVEJ P1 SPEED 50%\nMOVEJ P2 SPEED 50%\nWAITFOR IN3 ON\nSET OUT2 ON\nMOVEJ P1 SPEED 50%\n"
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[RunningPendant]:
+    (tmp_path / "jobs").mkdir()
+    (tmp_path / "jobs" / "pendant.points.yaml").write_text(POINTS, encoding="utf-8")
+    (tmp_path / "jobs" / "pendant.job").write_text(JOB, encoding="utf-8")
+    with running("gsis-scara", tmp_path) as found:
+        yield found
+        assert found.close() == ""
+
+
+@pytest.fixture
+def chromium() -> Iterator[Any]:
+    with browser() as found:
+        yield found
+
+
+def powered(page: Page) -> Page:
+    page.until("window.pendant.seat.role == 'operator'", 60.0)
+    page.page.click("#power")
+    page.until("p.state == 'ready'", 60.0)
+    return page
+
+
+def hold(page: Page, label: str, moved: str) -> None:
+    """Hold the switch and a key until something is true; both again if a busy machine lost the switch."""
+    for _ in range(10):
+        page.enable()
+        page.down(label)
+        try:
+            page.until(moved, 8.0)
+            return
+        except TimeoutError:
+            continue
+        finally:
+            page.up()
+            page.let_go()
+            page.until("p.state == 'ready'", 60.0)
+    raise AssertionError(f"{moved}: {page.look()}")
+
+
+def row(page: Page, name: str) -> Any:
+    return page.page.locator("#points tr").filter(has=page.page.locator(f"td:text-is('{name}')"))
+
+
+def test_points_are_gone_to_touched_up_renamed_and_deleted(
+    served: RunningPendant, chromium: Any, tmp_path: Path
+) -> None:
+    page = powered(Page(chromium, served.url))
+    p, file = page.page, tmp_path / "jobs" / "pendant.points.yaml"
+    p.click("[data-tab=points]")
+    row(page, "P2").wait_for(timeout=WAIT)
+    hold(
+        page,
+        "[aria-label='go to P1']",
+        "Math.abs(p.q[0] - 0.174533) < 1e-4 && Math.abs(p.q[1] - 0.698132) < 1e-4",
+    )
+    p.click("[data-tab=jog]")
+    hold(page, "[aria-label='A minus']", "p.q[0] < 0.05")
+    p.click("[data-tab=points]")
+    before = row(page, "P1").inner_text()
+    row(page, "P1").get_by_text("Touch up").click()
+    p.locator("#message", has_text="touched up P1").wait_for(timeout=WAIT)
+    p.wait_for_function(
+        "old => [...document.querySelectorAll('#points tr')].every(r => r.innerText !== old)",
+        arg=before,
+        timeout=WAIT,
+    )
+    page.shot("points-touched-up")
+    row(page, "P2").get_by_text("Rename").click()
+    p.locator("#points input").fill("never")
+    p.locator("#points input").press("Escape")
+    row(page, "P2").get_by_text("Rename").click()
+    p.locator("#points input").fill("drop")
+    p.locator("#points input").press("Enter")
+    row(page, "drop").wait_for(timeout=WAIT)
+    p.locator("#message", has_text="P2 is now drop").wait_for(timeout=WAIT)
+    time.sleep(0.5)
+    assert p.inner_text("#message") == "P2 is now drop"  # and no word of a point that is not there any more
+    assert page.look()["state"] == "ready"
+    assert "MOVEJ drop SPEED 50%" in (tmp_path / "jobs" / "pendant.job").read_text(encoding="utf-8")
+    row(page, "P1").get_by_title("Delete").click()
+    assert row(page, "P1").count() == 1  # once is a question
+    page.shot("points-delete-asks")
+    row(page, "P1").get_by_title("Delete").click()
+    row(page, "P1").wait_for(state="detached", timeout=WAIT)
+    page.shot("points-renamed-and-deleted")
+    text = file.read_text(encoding="utf-8")
+    assert ("drop" in text, "P1" in text, "P2" in text, "table" in text) == (True, False, False, True)
+    assert page.errors == []
+
+
+def test_disk_that_takes_no_more_is_said_in_one_line(
+    served: RunningPendant, chromium: Any, tmp_path: Path
+) -> None:
+    """A limit of the size of files stands for a full disk: it is refused where a full disk refuses, at the write."""
+    page = powered(Page(chromium, served.url))
+    p, folder = page.page, tmp_path / "jobs"
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    for pid in (served.cell_pid, served.process.pid):
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (16, resource.RLIM_INFINITY))
+    p.click("[data-tab=points]")
+    p.fill("#point-name", "P9")
+    p.click("#record")
+    p.locator("#message.bad", has_text="cannot be written").wait_for(timeout=WAIT)
+    assert p.inner_text("#message") == "pendant.points.yaml: cannot be written: File too large"
+    page.shot("points-disk-full")
+    p.click("[data-tab=job]")
+    p.wait_for_function("document.getElementById('text').value.length > 0", timeout=WAIT)
+    p.fill("#text", JOB + "WAIT 1 s\n")
+    p.evaluate("document.getElementById('message').textContent = ''")
+    p.click("#save")
+    p.locator("#message.bad", has_text="cannot be written").wait_for(timeout=WAIT)
+    assert p.inner_text("#message") == "pendant.job: cannot be written: File too large"
+    page.shot("job-disk-full")
+    assert p.input_value("#text").endswith("WAIT 1 s\n")  # what was typed is still there
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    for pid in (served.cell_pid, served.process.pid):
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    p.click("#save")
+    p.locator("#message", has_text="saved pendant.job").wait_for(timeout=WAIT)
+    assert (folder / "pendant.job").read_text(encoding="utf-8").endswith("WAIT 1 s\n")
+
+
+def test_jog_along_a_user_frame_goes_its_way(served: RunningPendant, chromium: Any) -> None:
+    page = powered(Page(chromium, served.url))
+    p = page.page
+    p.click("[data-tab=points]")
+    hold(page, "[aria-label='go to P1']", "Math.abs(p.q[1] - 0.698132) < 1e-4")
+    p.click("[data-tab=jog]")
+    p.click("[data-frame=user]")
+    p.select_option("#user-frame", "table")
+    x, y = page.look()["tool"][:2]
+    hold(page, "[aria-label='x plus']", f"p.tool[1] > {y + 0.03}")  # the frame is turned by 90 deg
+    assert abs(page.look()["tool"][0] - x) < 1e-3
+    page.shot("jog-user-frame")
+
+
+def test_inputs_are_switched_and_outputs_shown(served: RunningPendant, chromium: Any) -> None:
+    page = powered(Page(chromium, served.url))
+    p = page.page
+    p.click("[data-mode=AUT]")
+    page.until("p.mode == 'AUT'")
+    p.click("[data-tab=job]")
+    p.wait_for_function("document.getElementById('text').value.length > 0", timeout=WAIT)
+    p.click("#run")
+    page.until("p.state == 'running' && p.line == 4", 60.0)
+    p.click("[data-tab=io]")
+    assert page.look()["out"][:2] == [True, False]
+    page.shot("io-waits-for-input")
+    p.locator("#inputs button", has_text="IN3").click()
+    page.until("p.in[2] && p.out[1]", 60.0)
+    p.locator("#outputs .lit", has_text="OUT2").wait_for(timeout=WAIT)
+    page.shot("io-input-came")
+    p.locator("#inputs button", has_text="IN3").click()
+    page.until("!p.in[2]", 60.0)
+
+
+def test_scope_triggers_measures_and_exports(served: RunningPendant, chromium: Any, tmp_path: Path) -> None:
+    page = powered(Page(chromium, served.url))
+    p = page.page
+    p.click("[data-mode=AUT]")
+    page.until("p.mode == 'AUT'")
+    p.click("[data-tab=scope]")
+    page.until("document.querySelectorAll('#legend span').length == 2", 60.0)
+    p.select_option("#trigger", "falling")
+    p.fill("#level", "5")
+    p.select_option("#window", "2")
+    p.click("[data-tab=job]")
+    p.wait_for_function("document.getElementById('text').value.length > 0", timeout=WAIT)
+    p.click("#run")
+    page.until("p.state == 'running'", 60.0)
+    p.click("[data-tab=scope]")
+    page.until("p.line == 4", 60.0)  # from P1 at 10 deg to P2 at -10 deg
+    time.sleep(2.5)  # three quarters of the window come after the crossing
+    p.click("#freeze")
+    box = p.locator("#plot").bounding_box()
+    p.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + 50)
+    p.mouse.down()
+    p.mouse.move(box["x"] + 0.7 * box["width"], box["y"] + 50)
+    p.mouse.up()
+    assert "\u0394t" in p.inner_text("#cursors")
+    page.shot("scope-triggered")
+    with p.expect_download(timeout=WAIT) as download:
+        p.click("#export")
+    download.value.save_as(tmp_path / "scope.csv")
+    with (tmp_path / "scope.csv").open(encoding="utf-8") as file:
+        head, *rows = list(csv.reader(file))
+    assert head[0] == "time [s]"
+    assert len(rows) > 50
+    times = [float(r[0]) for r in rows]
+    assert times == sorted(times)
+    first = [float(r[1]) for r in rows]
+    assert max(first) > 5.0 > min(first)  # the crossing is in it
+
+
+def test_fingers_hold_a_jog_and_let_it_go(served: RunningPendant, chromium: Any) -> None:
+    context = chromium.new_context(viewport={"width": 1180, "height": 820}, has_touch=True)
+    page = powered(Page(chromium, served.url, context=context))
+    p, session = page.page, context.new_cdp_session(page.page)
+    boxes = [p.locator(label).bounding_box() for label in ("#enabling", "[aria-label='A plus']")]
+    fingers = [
+        {"x": b["x"] + b["width"] / 2, "y": b["y"] + b["height"] / 2, "id": k} for k, b in enumerate(boxes)
+    ]
+
+    def touch(kind: str, *down: dict[str, Any]) -> None:
+        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": list(down)})
+
+    def jogging() -> None:
+        for _ in range(10):
+            touch("touchStart", fingers[0])
+            touch("touchStart", *fingers)
+            try:
+                page.until("p.state == 'jogging' && p.speed > 0.02", 3.0)
+                return
+            except TimeoutError:  # the lease ran out on a busy machine
+                touch("touchEnd")
+        raise AssertionError(page.look())
+
+    for way in ("key", "switch", "cancel"):
+        jogging()
+        page.shot(f"touch-{way}")
+        if way == "cancel":  # a notification, a call: the system takes the fingers away
+            touch("touchCancel")
+        else:
+            touch("touchEnd", fingers[0] if way == "key" else fingers[1])
+        page.until("p.state == 'ready' && p.speed == 0", 60.0)
+        if way != "cancel":
+            touch("touchEnd")
+        page.until("p.switch == 0 && !window.pendant.held.hold", 60.0)
+    assert page.errors == []

@@ -1,0 +1,124 @@
+"""Results draw, tabulate and show themselves; that leaves them as they are, and asks nothing of the network."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+
+import servotwin as st
+from servotwin.errors import InputError, ServotwinError
+from servotwin.report.fragments import fragment, table
+from servotwin.report.frames import frame
+from tests.synthetic_result import synthetic_result
+
+
+@pytest.fixture(scope="module")
+def run() -> Any:
+    return synthetic_result()
+
+
+def test_showing_a_result_does_not_change_it(run: Any) -> None:
+    before = {name: values.copy() for name, values in run.signals.items()}
+    summary = repr(run.summary)
+    assert isinstance(run.plot(), go.Figure)
+    run.plot("error")
+    run.to_frame()
+    run._repr_html_()
+    assert all(np.array_equal(before[name], run.signals[name], equal_nan=True) for name in before)
+    assert repr(run.summary) == summary
+
+
+def test_frame_of_a_run_has_the_signals_that_were_asked_for(run: Any) -> None:
+    whole, some = run.to_frame(), run.to_frame("joint_*")
+    assert list(whole.columns) == list(run.signals)
+    assert some.columns[0] == "time_s"
+    assert all(name.startswith("joint_") for name in some.columns[1:])
+    assert np.array_equal(whole["time_s"], run.signals["time_s"])
+
+
+def test_unknown_picture_and_signal_are_refused_with_what_there_is(run: Any) -> None:
+    with pytest.raises(InputError, match=r"no picture is called 'errer'.*did you mean 'error'"):
+        run.plot("errer")
+    with pytest.raises(InputError, match="no signal is called"):
+        run.plot("nothing_*")
+    with pytest.raises(InputError, match="no signal is called"):
+        run.to_frame("nothing_*")
+
+
+def test_table_without_pandas_and_polars_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(
+        ServotwinError, match="needs pandas or polars, which is not installed: pip install pandas"
+    ):
+        frame({"a": [1]})
+    with pytest.raises(ServotwinError, match="needs polars, which is not installed: pip install polars"):
+        frame({"a": [1]}, "polars")
+    with pytest.raises(InputError, match="'excel' is no library of tables; expected pandas or polars"):
+        frame({"a": [1]}, "excel")
+
+
+def shown_objects() -> dict[str, Any]:
+    robot = st.load_robot("met-two-link")
+    return {
+        "robot": robot,
+        "equations": st.derive(robot),
+        "scenario": st.read_scenario("scara-a-axis-100deg"),
+        "catalogue": st.read_catalogue(),
+        "listing": st.list_jobs(),
+        "poses": st.fkine(robot, [0.1, 0.2], every=True),
+        "torques": st.rne(robot, [0.1, 0.2], qdd=[1.0, 0.0]),
+        "statics": st.statics("met-two-link"),
+        "step": st.jog("gsis-scara", "A", 0.1),
+        "checks": st.check("gsis-scara"),
+        "info": st.info("gsis-scara"),
+    }
+
+
+@pytest.mark.parametrize("name", shown_objects())
+def test_object_shows_itself_without_scripts_and_without_the_network(name: str) -> None:
+    found = shown_objects()[name]
+    html = found._repr_html_()
+    assert html.count('<div class="servotwin">') == 1
+    assert not re.search(r"<script|https?://(?!www\.w3\.org)|<img|<link|@import", html)
+    assert len(html) < 300_000
+    if hasattr(found, "to_frame"):
+        assert len(found.to_frame()) > 0
+    if hasattr(found, "plot"):
+        assert isinstance(found.plot(), go.Figure)
+
+
+def test_text_of_files_stays_text() -> None:
+    html = fragment("<b>x</b>", "<i>", facts={"<a>": "<c>"}, rows=[{"<k>": "<script>"}], notes=["<n>"])
+    for tag in ("<b>x", "<i>", "<a>", "<c>", "<k>", "<script>", "<n>"):
+        assert tag not in html
+
+
+def test_long_table_says_how_many_rows_follow_and_leaves_out_empty_columns() -> None:
+    rows = [{"a": float(k), "b": None} for k in range(30)]
+    html = table(rows, most=10)
+    assert "and 20 more" in html
+    assert html.count("<tr>") == 11
+    assert ">b<" not in html
+
+
+def test_equations_are_written_by_the_ending_of_the_file(tmp_path: Path) -> None:
+    equations = st.derive(st.load_robot("met-two-link"))
+    assert equations.report(tmp_path / "e.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert "def mass_matrix" in equations.report(tmp_path / "e.py").read_text(encoding="utf-8")
+    with pytest.raises(InputError, match=r"'\.doc'; expected a name that ends in one of"):
+        equations.report(tmp_path / "e.doc")
+
+
+def test_compared_run_is_like_itself_and_draws_itself(tmp_path: Path) -> None:
+    run = st.simulate("scara-a-axis-100deg", {"solver.pwm": "averaged"})
+    run.to_frame()[["time_s", "joint_A_position_rad"]].iloc[::4].to_csv(tmp_path / "m.csv", index=False)
+    found = st.compare(run, tmp_path / "m.csv")
+    assert found.to_frame()["rms"].max() < 1e-6
+    assert isinstance(found.plot(), go.Figure)
+    assert found.report(tmp_path / "out").page.exists()

@@ -35,13 +35,22 @@ points:
 ENDS = [(-math.pi / 3, -math.pi / 3, 0.0, 0.0), (math.pi / 3, math.pi / 3, 0.05, math.pi / 2)]  # P1, P2
 
 
+def open_memory(pid: int) -> int:
+    """A descriptor of a cell's shared memory. The cell opens and closes other files meanwhile: those that are gone are passed over."""
+    for path in Path(f"/proc/{pid}/fd").iterdir():
+        try:
+            if "servotwin-cell" in str(path.readlink()):
+                return os.open(path, os.O_RDWR)
+        except FileNotFoundError:
+            continue
+    raise LookupError(f"process {pid} has no memory of a cell")
+
+
 class CellClock:
     """The latest picture of a cell, read from its own memory: no page and no server in between."""
 
     def __init__(self, pid: int) -> None:
-        folder = Path(f"/proc/{pid}/fd")
-        found = next(path for path in folder.iterdir() if "servotwin-cell" in str(path.readlink()))
-        descriptor = os.open(found, os.O_RDWR)
+        descriptor = open_memory(pid)
         self.state = SharedState(descriptor, 1)
         os.close(descriptor)
 

@@ -21,7 +21,7 @@ from servotwin.design.workspace.limits import LimitSet
 from servotwin.design.workspace.section import moving_joints, samples
 from servotwin.design.workspace.task_space import TaskSpace, newton_step, relative_determinant
 from servotwin.errors import InputError, UnsupportedError
-from servotwin.mechanism.model import Array, BoolArray
+from servotwin.mechanism.model import Array, BoolArray, IntArray
 from servotwin.robot.robot import Robot
 
 GRID = 41  # positions of each joint from which places are searched
@@ -129,6 +129,11 @@ class ArmSpace(TaskSpace):
             raise UnsupportedError(f"{self.robot.name}: the workspace is thinner than {1e3 * spacing:.3g} mm")
         self.points, self.x, self._nearest = nodes[inner] * spacing, x[inner], None
         return {tuple(node): k for k, node in enumerate(nodes[inner].tolist())}
+
+    def start_nodes(self, spacing: float) -> IntArray:
+        """The nodes (k, d) nearest to all starts: what is reached there may be thinner than the lattice is wide."""
+        shifts = np.concatenate([(tree.data - self.origin) @ self.basis.T for tree, _ in self.starts])
+        return np.unique(np.round(shifts / spacing).astype(np.int64), axis=0)
 
     def fill(self, numbers: dict[tuple[int, ...], int], spacing: float) -> dict[tuple[int, ...], int]:
         """The inner nodes: all of them are known."""

@@ -90,6 +90,7 @@ def lattice_volume(
     margins: Margins,
     parts: int = PARTS,
     show: Callable[[float], None] | None = None,
+    also: IntArray | None = None,
 ) -> tuple[float, float]:
     r"""Volume [m3] by columns along x, y and z, and its error by that of lattices with a quarter of the columns.
 
@@ -97,11 +98,12 @@ def lattice_volume(
               V = \tfrac13 (V_x + V_y + V_z)                                            (eq:column-volume)
 
     h: ``spacing`` / ``parts``; n: points of a column that are inside; t: part of the way from an inner point to the
-    next, outer one, at which the set ends. Cells whose node and 26 neighbours are inside count as wholly inside. The
+    next, outer one, at which the set ends. Cells whose node and 26 neighbours are inside count as wholly inside. A set
+    is looked for about the inner nodes and about the nodes ``also`` (k, 3), where a part thinner than a cell lies. The
     error is the root mean square of what the twelve lattices with every other column differ from V, and beside it
     ``CHANCE`` cells times the root of the number of crossings: symmetric lattices agree by chance.
     """
-    inside, low = _fine_lattice(nodes, spacing, margins, parts, show)
+    inside, low = _fine_lattice(nodes, spacing, margins, parts, show, also)
     h, found, quarters = spacing / parts, [], []
     for axis in range(3):
         columns = h**3 * _columns(inside, axis, h, low, margins)  # eq:column-volume
@@ -134,17 +136,19 @@ def _fine_lattice(
     margins: Margins,
     parts: int,
     show: Callable[[float], None] | None,
+    also: IntArray | None,
 ) -> tuple[BoolArray, Array]:
     """Which points of a lattice ``parts`` times as fine are inside, and where it starts, in its steps."""
     places = np.array(list(nodes), dtype=np.int64)
-    low = places.min(axis=0) - 2
-    inside = np.zeros(places.max(axis=0) - low + 3, dtype=bool)
-    inside[tuple((places - low).T)] = True
+    known = places if also is None else np.concatenate([places, also])
+    low = known.min(axis=0) - 2
+    inside = np.zeros(known.max(axis=0) - low + 3, dtype=bool)
+    met = inside.copy()
+    inside[tuple((places - low).T)] = met[tuple((known - low).T)] = True
     around, near = np.ones_like(inside), np.zeros_like(inside)
     for shift in np.ndindex(3, 3, 3):
-        moved = np.roll(inside, np.array(shift) - 1, axis=(0, 1, 2))
-        around &= moved
-        near |= moved
+        around &= np.roll(inside, np.array(shift) - 1, axis=(0, 1, 2))
+        near |= np.roll(met, np.array(shift) - 1, axis=(0, 1, 2))
     fine = np.repeat(np.repeat(np.repeat(around, parts, axis=0), parts, axis=1), parts, axis=2)
     cells = np.argwhere(near & ~around)
     start = low - 0.5 + 0.5 / parts  # a cell lies about its node

@@ -37,6 +37,7 @@ COARSER = 18
 QUARTERINGS = 1  # of the triangles of a surface
 EFFORT = 75  # points looked at for each corner of the first surface, measured with Stewart and DELTA robots
 UNTURNED = 1e-6  # of a rotation matrix: rounding
+SHOWN = 0.9  # of the volume: a surface that encloses less has left out thin parts
 Progress = Callable[[str, float], None]
 
 
@@ -91,8 +92,12 @@ def in_space(
     mesh = _surface(space, nodes, spacing, lambda part: show("following the surface", 0.05 + 0.45 * part))
     show("measuring the volume", 0.5)
     volume, error = lattice_volume(
-        nodes, spacing, space.margins, show=lambda part: show("measuring the volume", 0.5 + 0.22 * part)
-    )
+        nodes, spacing, space.margins, show=lambda part: show("measuring the volume", 0.5 + 0.22 * part),
+        also=space.start_nodes(spacing) if isinstance(space, ArmSpace) else None,
+    )  # fmt: skip
+    if mesh.volume < SHOWN * volume:
+        share = f"the surface encloses {100 * mesh.volume / volume:.0f} % of the volume"
+        notes = (*notes, f"{share}: it leaves out parts thinner than {MM * spacing:.0f} mm")
     middle = space.target(space.points).mean(axis=0)
     show("following the side view", 0.72)
     side, plane = section_view(space, (0, 2), space.origin, extent, tolerance)

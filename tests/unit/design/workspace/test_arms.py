@@ -95,6 +95,20 @@ def test_lift_that_lies_down_is_followed_in_space_by_all_branches(tmp_path):
     assert np.isfinite(found.maps(inside[good])["dexterity"]).all()
 
 
+def test_arm_that_swings_little_has_the_volume_of_its_thin_solid(tmp_path):
+    """A sheet of 12 mm across a lattice of 40 mm: most of it meets no node, but the joints' positions lie in it."""
+    thin = LIFT.replace('lower="-2" upper="2"', 'lower="-0.01" upper="0.01"')
+    thin = thin.replace('<origin xyz="0 0 0.1"/>', '<origin xyz="0 0 0.1" rpy="0.5 1.2 0.4"/>')
+    found = st.workspace(written(tmp_path, "thin.urdf", thin), tolerance=1e-3)
+    assert found.section is None
+    expected = lift_volume() * 0.02 / SWING
+    assert found.volume == pytest.approx(expected, rel=0.05)
+    assert found.volume == pytest.approx(expected, abs=2.0 * found.volume_error)
+    share = 100.0 * found.mesh.volume / found.volume
+    assert share < 50.0
+    assert found.notes[0].startswith(f"the surface encloses {share:.0f} % of the volume: it leaves out parts")
+
+
 SHIFTED = """format: servotwin/1
 name: shifted
 axes:

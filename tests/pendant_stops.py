@@ -36,7 +36,10 @@ ENDS = [(-math.pi / 3, -math.pi / 3, 0.0, 0.0), (math.pi / 3, math.pi / 3, 0.05,
 
 
 def open_memory(pid: int) -> int:
-    """A descriptor of a cell's shared memory. The cell opens and closes other files meanwhile: those that are gone are passed over."""
+    """A descriptor of a cell's shared memory.
+
+    The cell opens and closes other files meanwhile: those that are gone are passed over.
+    """
     for path in Path(f"/proc/{pid}/fd").iterdir():
         try:
             if "servotwin-cell" in str(path.readlink()):

@@ -118,7 +118,7 @@ def read(
     return run(interface, slave, entry, pcap=pcap, json=json)
 
 
-@sdo_app.command()
+@sdo_app.command(context_settings={"ignore_unknown_options": True})  # -5 is a value
 def write(
     slave: SlaveNumber,
     entry: Entry,

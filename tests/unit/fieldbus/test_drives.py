@@ -156,6 +156,26 @@ def test_following_error_is_a_fault_with_its_reaction(option: int, cycles: int) 
     assert drive.drives.drives["command"]["enable"][0] == 0
 
 
+def test_following_error_bit_waits_for_the_time_out() -> None:
+    """Bit 13 is set when the error has lasted longer than 6066, and until the fault is reset."""
+    drive = OneDrive()
+    drive.enable()
+    drive.plant.context["stuck"][0, 0] = 1
+    drive.objects["following_window"], drive.objects["following_time"] = TURN // 100, 8
+    drive.target = (drive.inputs[2] + TURN // 20, 0, 0)
+    bits = []
+    while drive.cycle(ENABLE) == ENABLED:
+        bits.append(drive.inputs[0] & 0x2000)
+    assert len(bits) >= 8
+    assert not any(bits)
+    assert drive.inputs[0] & 0x2000
+    drive.plant.context["stuck"][0, 0] = 0
+    drive.cycle(0, 200)
+    assert drive.inputs[0] & 0x2000
+    assert drive.cycle(RESET) == DISABLED
+    assert not drive.inputs[0] & 0x2000
+
+
 def test_reset_wants_a_rising_edge_and_a_fault_that_is_gone() -> None:
     drive = OneDrive()
     drive.enable()
@@ -305,6 +325,39 @@ def test_pp_takes_the_time_of_a_trapezoid(way: float) -> None:
     drive.cycle(ENABLE | 0x50)  # relative
     drive.cycle(ENABLE, 200)
     assert drive.inputs[2] == goal + 1000
+
+
+@pytest.mark.parametrize("mode_before", [6, 8])
+def test_pp_takes_no_target_without_a_rising_edge(mode_before: int) -> None:
+    """Bit 4 that is still set from a homing, or from before the mode, asks for no motion."""
+    drive = OneDrive()
+    drive.mode = mode_before
+    drive.enable()
+    start = drive.inputs[2]
+    drive.cycle(ENABLE | 0x10, 3)
+    drive.mode, drive.target = 1, (start + TURN, 0, 0)
+    drive.cycle(ENABLE | 0x10, 20)
+    assert drive.inputs[2] == start
+    assert not drive.inputs[0] & 0x1000
+    drive.cycle(ENABLE)
+    drive.cycle(ENABLE | 0x10)
+    assert drive.inputs[0] & 0x1000
+    drive.cycle(ENABLE | 0x10, 20)
+    assert drive.inputs[2] > start
+
+
+def test_speed_that_no_object_holds_keeps_its_sign() -> None:
+    drive = OneDrive()
+    drive.objects["feed"] = 1_000_000_000
+    drive.mode = 10
+    drive.enable()
+    drive.target = (0, 0, 1000)
+    speeds = []
+    for _ in range(300):
+        drive.cycle(ENABLE)
+        speeds.append(int(drive.inputs[3]))
+    assert min(speeds) >= 0
+    assert max(speeds) == 2**31 - 1
 
 
 def test_pp_halts_and_goes_on() -> None:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from servotwin.cli.main import main
 from servotwin.fieldbus.coe.mailbox import Message, decode_message, encode_message
 from servotwin.fieldbus.coe.sdo import SdoServer
 from servotwin.fieldbus.objects.communication import Identity
@@ -217,3 +218,9 @@ def test_emergency_comes_by_itself() -> None:
     message = bus.fetch(0)
     assert message is not None
     assert message[8:10] == bytes(2), "the error is gone"
+
+
+def test_negative_value_is_a_value_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    """The limits 607D and the offsets are negative as often as not; -5000 is no option."""
+    assert main(["bus", "sdo", "write", "1", "607D:01", "-5000", "--interface", "nosuch0"]) == 2
+    assert "no network interface 'nosuch0'" in capsys.readouterr().err

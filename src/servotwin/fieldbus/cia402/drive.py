@@ -178,7 +178,8 @@ def _choose_mode(drive: Any, objects: Any) -> None:
     known = asked == 0 or (1 <= asked <= 32 and (objects.supported_modes >> (asked - 1)) & 1 != 0)
     if known and asked != drive.mode:
         drive.mode = asked
-        drive.setpoint_taken = drive.homed = drive.homing_failed = drive.homing_phase = 0
+        drive.setpoint_taken = drive.setpoint_asked = 0
+        drive.homed = drive.homing_failed = drive.homing_phase = 0
         drive.target = drive.position
         forget_setpoints(drive)
     objects.mode_display = drive.mode
@@ -293,7 +294,7 @@ def report_drive(drive: Any, objects: Any, operational: bool, span: int) -> None
     objects.position_demand = wrapped(drive.position)
     error = drive.position - actual if drive.command.mode == POSITION else 0.0
     objects.following_error = _within(error, -2147483647.0, 2147483647.0)
-    objects.velocity_actual = wrapped(feedback.velocity * scale)
+    objects.velocity_actual = _within(feedback.velocity * scale, -2147483647.0, 2147483647.0)
     rated, current = objects.rated_torque * 1e-6, objects.rated_current * 1e-6
     objects.torque_actual = _within(feedback.torque / rated, -32767.0, 32767.0)
     objects.torque_demand = _within(drive.command.torque / rated, -32767.0, 32767.0)
@@ -316,8 +317,10 @@ def report_drive(drive: Any, objects: Any, operational: bool, span: int) -> None
             word |= FOLLOWS
         elif drive.mode == Mode.PV:
             word |= FOLLOWS if abs(float(objects.velocity_actual)) <= objects.velocity_window else 0
-        too_far = drive.mode in (Mode.CSP, Mode.PP) and drive.following_since > 0
-        word |= MODE_ERROR if too_far or (drive.mode == Mode.HM and drive.homing_failed != 0) else 0
+        word |= MODE_ERROR if drive.mode == Mode.HM and drive.homing_failed != 0 else 0
+    # 6066 has passed by then: an error that is shorter is none
+    if objects.error_code == ErrorCode.FOLLOWING_ERROR and drive.mode in (Mode.CSP, Mode.PP):
+        word |= MODE_ERROR
     objects.statusword = word
 
 

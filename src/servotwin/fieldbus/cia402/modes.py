@@ -82,13 +82,15 @@ def _way_to_target(drive: Any, objects: Any) -> float:
 def _profile_position(drive: Any, objects: Any, control: int, dt: float) -> None:
     """PP: a rising edge of the new set-point bit takes a target; it is answered by bit 12."""
     asked = control & NEW_SETPOINT != 0
+    if asked and drive.controlword_before & NEW_SETPOINT == 0:
+        drive.setpoint_asked = 1
     arrived = drive.position == drive.target
-    if asked and drive.setpoint_taken == 0 and (arrived or control & IMMEDIATELY != 0):
+    if asked and drive.setpoint_asked != 0 and (arrived or control & IMMEDIATELY != 0):
         start = drive.target if control & RELATIVE != 0 else 0.0
         drive.target = _within_software_limits(drive, objects, start + float(objects.target_position))
-        drive.setpoint_taken = 1
+        drive.setpoint_taken, drive.setpoint_asked = 1, 0
     elif not asked:
-        drive.setpoint_taken = 0
+        drive.setpoint_taken = drive.setpoint_asked = 0
     if control & HALT != 0:
         brake_down(drive, stop_deceleration(objects, objects.halt_option), dt)
         return

@@ -26,6 +26,7 @@ DRIVE: np.dtype[Any] = np.dtype(
         ("following_since", np.int64),  # ns that the following error has been too large
         ("reached_since", np.int64),  # ns within the position window
         ("limited", np.int64),  # 1: a command was cut in this cycle
+        ("setpoint_asked", np.int64),  # PP: the new set-point bit rose and has not been answered
         ("setpoint_taken", np.int64),  # PP: the new set-point bit was answered
         ("homed", np.int64),
         ("homing_failed", np.int64),

@@ -120,7 +120,15 @@ def test_every_dependency_of_ci_is_hashed() -> None:
 def test_ci_installs_by_hash_and_uses_the_package() -> None:
     text = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     steps = [line for line in text.splitlines() if line.startswith("make")]
-    assert steps == ["make hashed", "make lint", "make test", "make docs", "make package", "make fresh"]
+    again = "make test || make test PYTEST_ARGS="
+    assert [again if step.startswith(again) else step for step in steps] == [
+        "make hashed",
+        "make lint",
+        again,
+        "make docs",
+        "make package",
+        "make fresh",
+    ]
     assert "--require-hashes -r requirements-ci.txt" in (ROOT / "Makefile").read_text(encoding="utf-8")
 
 

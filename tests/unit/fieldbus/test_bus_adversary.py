@@ -181,6 +181,14 @@ def test_units_do_not_change_under_power(index: int) -> None:
     assert drive.download(0, index, 1, struct.pack("<I", 7)) == 0
 
 
+@pytest.mark.parametrize("subindex", [1, 2])
+def test_resolution_of_the_encoder_is_told_not_set(subindex: int) -> None:
+    """A master that writes 608F is told that it changes nothing: units come from 6091 and 6092."""
+    drive = OneDrive()
+    assert drive.download(0, 0x608F, subindex, struct.pack("<I", 20_000)) == 0x06010002
+    assert int(drive.objects["encoder_increments"][0]) == TURN
+
+
 def test_axis_outside_its_software_limits_stays_until_it_is_led_back() -> None:
     drive = OneDrive()
     drive.objects["position_limit_low"], drive.objects["position_limit_high"] = 5 * TURN, 6 * TURN

@@ -25,7 +25,7 @@ REFUSED: dict[int, Callable[[int], bool]] = {
     0x6060: lambda mode: mode not in set(Mode),
     0x6098: lambda method: method not in SUPPORTED,
 }
-UNITS = (0x608F, 0x6091, 0x6092)  # they say where a position is: under power the axis would jump
+UNITS = (0x6091, 0x6092)  # they say where a position is: under power the axis would jump
 POWERED = 0x0004  # bit of the statusword in the states with torque
 LONGEST = 20_000_000  # ns that a cycle carries the plant at most: after a pause time is lost, not made up for
 

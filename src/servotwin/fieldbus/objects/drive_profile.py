@@ -1,8 +1,8 @@
 """Objects of one axis after CiA 402 (IEC 61800-7-201), as a table with the standard's numbers.
 
-Positions are in user units, which 608F, 6091 and 6092 define; speeds in user units per second; torques and currents in
-thousandths of the motor's rated ones. The numbers of an axis lie in one record, which compiled code reads by the names
-of its fields.
+Positions are in user units, which 6091 and 6092 define; 608F tells the increments of the encoder that is there, and is
+not written. Speeds are in user units per second, torques and currents in thousandths of the motor's rated ones. The
+numbers of an axis lie in one record, which compiled code reads by the names of its fields.
 """
 
 from __future__ import annotations
@@ -89,8 +89,8 @@ AXIS_TABLE: tuple[ObjectLine, ...] = (
     group(
         0x608F,
         "Position encoder resolution",
-        Entry(1, "Encoder increments", U32, RW, COUNTS, NO, "increments", low=1, field="encoder_increments"),
-        Entry(2, "Motor revolutions", U32, RW, 1, NO, "turns", low=1, field="encoder_turns"),
+        Entry(1, "Encoder increments", U32, RO, COUNTS, NO, "increments", low=1, field="encoder_increments"),
+        Entry(2, "Motor revolutions", U32, RO, 1, NO, "turns", low=1, field="encoder_turns"),
         code=ObjectCode.ARRAY,
     ),
     group(

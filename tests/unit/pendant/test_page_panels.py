@@ -221,6 +221,28 @@ def test_scope_triggers_measures_and_exports(served: RunningPendant, chromium: A
     assert max(first) > 5.0 > min(first)  # the crossing is in it
 
 
+SPANS = (
+    *((13.19999, 13.20001), (-1e-6, 1e-6), (-1.0, 1.0), (0.0, 5e4), (300.0, 320.0)),
+    *((-2e-5, 3e-4), (-3e7, 1e7), (1e4, 1.0001e4)),
+)
+
+
+def test_lines_of_the_scope_have_labels_that_differ(served: RunningPendant, chromium: Any) -> None:
+    """A signal that hardly moves is drawn large: its lines must not all be called 13.20."""
+    page = Page(chromium, served.url, context=chromium.new_context(bypass_csp=True))
+    for low, high in SPANS:
+        step = (high - low) / 4
+        values = [low + step * k for k in range(5)]
+        labels = page.page.evaluate(
+            "([values, step]) => import(new URL('files/scope.js', location).href)"
+            ".then(m => values.map(v => m.lineLabel(v, step)))",
+            [values, step],
+        )
+        assert all(len(label) <= 10 for label in labels), labels
+        assert [float(label) for label in labels] == pytest.approx(values, abs=0.11 * step)
+    page.context.close()
+
+
 def test_fingers_hold_a_jog_and_let_it_go(served: RunningPendant, chromium: Any) -> None:
     context = chromium.new_context(viewport={"width": 1180, "height": 820}, has_touch=True)
     page = powered(Page(chromium, served.url, context=context))

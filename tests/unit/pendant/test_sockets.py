@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import os
@@ -11,10 +12,14 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
+from starlette.websockets import WebSocketDisconnect
+
 from pendant_browser import running
 from pendant_pictures import soak
 from pendant_socket import PlainPage
 from pendant_stops import CellClock
+from servotwin.pendant.page import station
 from tests.campaign import campaign, cases
 
 JOG = {"hold": True, "frame": "joint", "direction": [1.0, 0.0, 0.0, 0.0]}
@@ -27,6 +32,21 @@ def jog(page: PlainPage, seconds: float, token: str | None = None) -> None:
     while time.monotonic() < end:
         page.hold(token, switch=1, **JOG)
         time.sleep(0.025)
+
+
+class GonePage:
+    """A socket whose page has closed it, as Starlette tells."""
+
+    async def send_text(self, _: str) -> None:
+        raise WebSocketDisconnect(1006)
+
+    send_bytes = send_text
+
+
+@pytest.mark.parametrize("message", ["{}", b"rows"])
+def test_page_that_closes_before_its_answer_is_gone_and_no_fault(message: str | bytes) -> None:
+    """An exception here would end as a traceback of a task that nobody awaits."""
+    assert asyncio.run(station._send(GonePage(), message)) is False  # type: ignore[arg-type]
 
 
 def test_second_page_cannot_move_the_arm_and_takes_over_only_while_it_stands(tmp_path: Path) -> None:

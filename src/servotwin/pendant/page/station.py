@@ -301,11 +301,13 @@ def _saved(bench: Workbench, name: object, text: object) -> dict[str, Any]:
 
 async def _send(socket: WebSocket, message: str | bytes) -> bool:
     """Send to a page; False if it is gone."""
+    from starlette.websockets import WebSocketDisconnect
+
     try:
         if isinstance(message, str):
             await socket.send_text(message)
         else:
             await socket.send_bytes(message)
-    except (RuntimeError, OSError):
+    except (WebSocketDisconnect, RuntimeError, OSError):
         return False
     return True

@@ -5,6 +5,15 @@ const INKS = ['#0072b2', '#d55e00', '#009e73', '#a4508b', '#56b4e9', '#e69f00', 
 const MOST = 8, KEPT = 24000, MAGIC = 0x504f4353, DEG = 180 / Math.PI;
 const scaleOf = unit => (unit === 'rad' ? [DEG, 'deg'] : unit === 'rad/s' ? [DEG, 'deg/s'] : unit === 'm' ? [1000, 'mm'] : unit === 'm/s' ? [1000, 'mm/s'] : [1, unit]);
 const byId = id => document.getElementById(id);
+const LEFT = 66, RIGHT = 10; // px beside the plot; labels stand on the left
+
+// A value at a line of the plot, with as many digits as tell it from the next line, `step` away.
+export function lineLabel(value, step) {
+  const v = Math.abs(value) < 1e-3 * step ? 0 : value;
+  const digits = Math.max(0, 1 - Math.floor(Math.log10(step)));
+  if (v && (Math.abs(v) >= 1e6 || (Math.abs(v) < 1e-3 && digits > 4))) return v.toExponential(Math.max(1, Math.min(4, Math.ceil(Math.log10(Math.abs(v) / step)) + 1)));
+  return v.toFixed(Math.min(digits, 7));
+}
 
 export class ScopeView {
   constructor() {
@@ -69,14 +78,14 @@ export class ScopeView {
     }
     return this.triggered || [last - span, last];
   }
-  timeAt(x) { const [a, b] = this.shown || [0, 1]; return a + (b - a) * (x - 52) / Math.max(1, this.canvas.clientWidth - 62); }
+  timeAt(x) { const [a, b] = this.shown || [0, 1]; return a + (b - a) * (x - LEFT) / Math.max(1, this.canvas.clientWidth - LEFT - RIGHT); }
   draw() {
     const ratio = Math.min(window.devicePixelRatio || 1, 2), w = this.canvas.clientWidth, h = this.canvas.clientHeight, pen = this.pen;
     if (!w) return;
     this.canvas.width = w * ratio; this.canvas.height = h * ratio;
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     pen.clearRect(0, 0, w, h);
-    const [a, b] = this.shown = this.window(), left = 52, right = w - 10, top = 10, bottom = h - 24;
+    const [a, b] = this.shown = this.window(), left = LEFT, right = w - RIGHT, top = 10, bottom = h - 24;
     let first = this.time.findIndex(t => t >= a);
     if (first < 0) first = this.time.length;
     let last = this.time.length;
@@ -88,9 +97,9 @@ export class ScopeView {
     const x = t => left + (right - left) * (t - a) / (b - a), y = v => bottom - (bottom - top) * (v - low) / (high - low);
     pen.font = '11px system-ui, sans-serif'; pen.fillStyle = '#5a6675'; pen.strokeStyle = '#eceff3'; pen.lineWidth = 1;
     for (let k = 0; k <= 4; k++) {
-      const raw = low + (high - low) * k / 4, v = Math.abs(raw) < 1e-4 * (high - low) ? 0 : raw, yy = y(v);
+      const v = low + (high - low) * k / 4, yy = y(v);
       pen.beginPath(); pen.moveTo(left, yy); pen.lineTo(right, yy); pen.stroke();
-      pen.textAlign = 'right'; pen.fillText(Math.abs(v) >= 1e4 || (v && Math.abs(v) < 1e-3) ? v.toExponential(1) : v.toPrecision(4), left - 5, yy + 4);
+      pen.textAlign = 'right'; pen.fillText(lineLabel(v, (high - low) / 4), left - 5, yy + 4);
       const t = a + (b - a) * k / 4;
       pen.textAlign = k === 4 ? 'right' : 'center'; pen.fillText(`${t.toFixed(2)} s`, x(t), h - 8);
     }

@@ -28,7 +28,7 @@ test: $(VENV)/.ready-test $(VENV)/.ready-octave $(VENV)/.ready-tshark $(VENV)/.r
 	$(BIN)/python -m pytest -q $(PYTEST_ARGS)
 
 campaign: $(VENV)/.ready-test  ## the tests of random cases with all their cases; make test takes a sample of each
-	SERVOTWIN_CAMPAIGN=1 $(BIN)/python -m pytest -q $(PYTEST_ARGS) -m campaign
+	SERVOTWIN_CAMPAIGN=1 $(BIN)/python -m pytest -q $(PYTEST_ARGS) -m campaign -o faulthandler_timeout=3600
 
 pendant-campaign: $(VENV)/.ready-test $(VENV)/.ready-chromium  ## the pendant: PART=stops, jogs, nonsense, ages or soak, else all in 45 minutes (ARGS="--count 10 --seconds 120")
 	$(BIN)/python tests/pendant_campaign.py $(or $(PART),all) $(ARGS)

@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 
 from benchmarks.against_rows import MANUTEC
+from benchmarks.peers_elastic import LOGGED_S, solve_ivp_machine
 from benchmarks.timing import EFFORT, Row
 from servotwin.compiled.jit import kernel, piece
 from servotwin.compiled.native_calls import records_at
 from servotwin.drives.dc.interval import dc_interval
 from servotwin.drives.pmsm import PMSM
+from servotwin.drives.pmsm.step import SHORTER
 from servotwin.simulation.plant.records import WORLD
 from servotwin.simulation.run import carry_out, prepare
 from servotwin.simulation.scenario.scenario import read_scenario
@@ -23,11 +25,14 @@ from servotwin.simulation.windows.choice import Window
 from servotwin.simulation.windows.pmsm_elastic_lanes import WIDE, pmsm_elastic_interval
 from servotwin.simulation.windows.pmsm_lanes import LANES, flux_interval, take_row
 
+PALLETIZER = str(Path(__file__).parent / "palletizer-4-move.yaml")
 ROBOTS: dict[str, tuple[str, dict[str, str], float]] = {
     "Manutec r3, 0.125 ms": ("manutec-r3-move", MANUTEC, 10.0),
     "sixaxis-5kg, 62.5 us": (str(Path(__file__).parent / "sixaxis-5kg-move.yaml"), {}, 4.0),
-    "palletizer-4, stiff gears, 62.5 us": (str(Path(__file__).parent / "palletizer-4-move.yaml"), {}, 10.0),
+    "palletizer-4, stiff gears, 62.5 us": (PALLETIZER, {}, 10.0),
 }
+PEER_S, PEER_SHORT_S = 0.5, 0.05  # of a run that solve_ivp takes
+SAME_END = 5e-3  # rad between its joints and ours, under way: its control has no delays
 MANY = 2000
 
 
@@ -56,7 +61,7 @@ def lanes_of_window(
                 take_row(world, e, first)
                 if elastic > 0.0:
                     take_row(world, e, first + LANES)
-                    pmsm_elastic_interval(world, first)
+                    pmsm_elastic_interval(world, first, world.lanes.longest[e] < SHORTER)
                 else:
                     flux_interval(world, first, middle)
             first += WIDE if elastic > 0.0 else LANES
@@ -108,7 +113,7 @@ def limit(machine: Any) -> tuple[float, str]:
     """Real-time factor if evaluations of arm and windings were all that a window takes; of what it is made."""
     motors, edges = machine.motors, machine.world["pattern"]["edges"][0]
     m, stiff = len(motors), motors["flexible"] < 0
-    if machine.world["choice"]["moving"][0] == Window.PMSM_FRICTION:  # each through its own edges
+    if machine.world["choice"]["moving"][0] != Window.ELASTIC:  # each through its own edges
         stiff = np.zeros(m, dtype=bool)
     intervals = np.where(stiff, edges[:m][stiff].sum() + 1, edges[:m] + 1)
     synchronous = motors["kind"] == PMSM.code
@@ -121,6 +126,32 @@ def limit(machine: Any) -> tuple[float, str]:
     factor = float(machine.servo.servo["T_current"][0]) / window
     note = f"limit {factor:.0f} x: {evaluations} evaluations of {1e6 * arm:.2f} us, {intervals.sum():.0f} intervals"
     return factor, f"{note} of {1e6 * windings / intervals.sum():.2f} us"
+
+
+def beside_solve_ivp(what: str, name: str, overrides: dict[str, str]) -> list[Row]:
+    """A robot beside SciPy's ``solve_ivp`` on a smooth model of it, of which processor time counts; both go alike."""
+    scenario = read_scenario(name, {**overrides, "solver.method": "fast"})
+    seconds = PEER_SHORT_S if EFFORT.short else PEER_S
+    peer, joints = solve_ivp_machine(prepare(scenario), seconds)
+    factor = 0.0
+    for _ in range(EFFORT.rounds(10)):
+        run = prepare(scenario)
+        result = carry_out(run, lambda part: None)
+        factor = max(factor, float(result.summary["real_time_factor"]))
+    row = int(np.searchsorted(result.signals["time_s"], seconds))
+    apart = max(
+        abs(result.signals[f"joint_{joint}_position_rad"][row] - q)
+        for joint, q in zip(run.plant.joint_names, joints, strict=True)
+    )
+    if not apart < SAME_END:
+        raise ValueError(f"{what}: solve_ivp ends {apart:.2g} rad elsewhere, expected at most {SAME_END:g}")
+    title = f"1 s of {what}, every edge, fast"
+    note = f"peer: no pulses, smooth friction, continuous control; joints {1e3 * apart:.1g} mrad apart"
+    rows = [Row(title, 1.0 / factor, "scipy solve_ivp LSODA", peer, 5.0, note)]
+    if name == "manutec-r3-move":
+        note = "0.50 s logged for 1.86 s, counted half; no pulses"
+        rows.append(Row(title, 1.0 / factor, "Dymola's log", LOGGED_S, 5.0, note))
+    return rows
 
 
 def elastic() -> list[Row]:
@@ -142,4 +173,6 @@ def elastic() -> list[Row]:
         rows.append(
             Row(f"1 s of {what}, every edge, fast", 1.0 / best["fast"], "rk4", 1.0 / best["rk4"], 3.0)
         )
+        if name != PALLETIZER:
+            rows += beside_solve_ivp(what, name, overrides)
     return rows

@@ -18,22 +18,32 @@ from bus_master_pysoem import CSP, INPUT, OUTPUT, enable_word
 DEVICE_NAME = 0x1008
 
 
-def initialised(bus: Any, expected: int) -> int:
-    for _ in range(10):  # a loaded machine may keep this process waiting for longer than the library does
+PATIENCE = (5, 10, 20, 40, 80, 120, 160, 200, 200, 200)  # ms
+
+
+def initialised(expected: int) -> tuple[Any, Any]:
+    """Link and bus. Each of its 215 first frames takes as long as an answer may take, whenever the answer comes.
+
+    A loaded machine may keep this process waiting for longer, so every attempt has more time and a socket of its own,
+    in which no late answer of the one before is read.
+    """
+    for patience in PATIENCE:
+        link = kickcat.create_link("stmaster", "")
+        link.set_timeout(timedelta(milliseconds=patience))
+        bus = kickcat.Bus(link)
         try:
             bus.init(timedelta(seconds=1))
             if len(bus.slaves()) == expected:
                 break
         except RuntimeError:
             time.sleep(0.1)
-    return len(bus.slaves())
+    return link, bus
 
 
 def main(expected: int, cycles: int, settle: int = 10) -> None:
-    link = kickcat.create_link("stmaster", "")
+    link, bus = initialised(expected)
     link.set_timeout(timedelta(milliseconds=200))
-    bus = kickcat.Bus(link)
-    found: dict[str, Any] = {"slaves": initialised(bus, expected)}
+    found: dict[str, Any] = {"slaves": len(bus.slaves())}
     bus.create_mapping(4096)
     slaves = bus.slaves()
     found["sizes"] = [(slave.output_size, slave.input_size) for slave in slaves]

@@ -1,4 +1,4 @@
-"""Robots that are not in the catalogue, as a designer writes them: a five-axis arm, a gantry, a lift with an arm."""
+"""Robots that are not in the catalogue: a five-axis arm, a gantry, lifts and rails with arms."""
 
 from __future__ import annotations
 
@@ -130,3 +130,75 @@ def written(folder: Path, name: str, text: str) -> Path:
     path = folder / name
     path.write_text(text, encoding="utf-8")
     return path
+
+
+RAIL = """
+format: servotwin/1
+name: rail-arm
+home: {rail: 0 mm, swing: 0 deg, shoulder: 20 deg, elbow: 70 deg, wrist: 40 deg}
+axes:
+  rail:
+    type: prismatic
+    origin: {xyz: [0 m, 0 m, 150 mm]}
+    axis: [1, 0, 0]
+    limits: {position: [-600 mm, 900 mm]}
+    link: {mass: 25 kg}
+  swing:
+    type: revolute
+    origin: {xyz: [0 m, 0 m, 250 mm]}
+    limits: {position: [-160 deg, 160 deg]}
+    link: {mass: 9 kg}
+  shoulder:
+    type: revolute
+    origin: {xyz: [50 mm, 30 mm, 120 mm]}
+    axis: [0, 1, 0]
+    limits: {position: [-100 deg, 100 deg]}
+    link: {mass: 7 kg, center: [0 mm, 20 mm, 200 mm]}
+  elbow:
+    type: revolute
+    origin: {xyz: [0 mm, -30 mm, 420 mm]}
+    axis: [0, 1, 0]
+    limits: {position: [-20 deg, 140 deg]}
+    link: {mass: 4 kg, center: [0 mm, 0 mm, 150 mm]}
+  wrist:
+    type: revolute
+    origin: {xyz: [0 mm, 0 mm, 360 mm]}
+    axis: [0, 1, 0]
+    limits: {position: [-120 deg, 120 deg]}
+    link: {mass: 1.5 kg}
+tool: {xyz: [15 mm, 0 mm, 140 mm], rpy: [0 deg, 20 deg, 0 deg]}
+"""
+
+RAIL_SCARA = """
+format: servotwin/1
+name: rail-scara
+home: {A: -30 deg, B: 60 deg, Z: 50 mm}
+axes:
+  rail:
+    type: prismatic
+    origin: {xyz: [0 m, 0 m, 400 mm]}
+    axis: [1, 0, 0]
+    limits: {position: [-600 mm, 900 mm], speed: 1 m/s, acceleration: 4 m/s^2, jerk: 60 m/s^3}
+    link: {mass: 20 kg}
+  A:
+    type: revolute
+    origin: {xyz: [0 m, 0 m, 0 m]}
+    limits: {position: [-130 deg, 130 deg], speed: 200 deg/s, acceleration: 800 deg/s^2, jerk: 8000 deg/s^3}
+    link: {mass: 5 kg, center: [150 mm, 0 mm, 0 mm]}
+  B:
+    type: revolute
+    origin: {xyz: [300 mm, 0 m, 0 m]}
+    limits: {position: [-140 deg, 140 deg], speed: 200 deg/s, acceleration: 800 deg/s^2, jerk: 8000 deg/s^3}
+    link: {mass: 4 kg, center: [120 mm, 0 mm, 0 mm]}
+  Z:
+    type: prismatic
+    origin: {xyz: [250 mm, 0 m, 0 m]}
+    axis: [0, 0, -1]
+    limits: {position: [0 mm, 200 mm], speed: 0.5 m/s, acceleration: 4 m/s^2, jerk: 60 m/s^3}
+    link: {mass: 1.5 kg}
+  W:
+    type: revolute
+    origin: {xyz: [0 mm, 0 m, 0 m]}
+    limits: {position: [-360 deg, 360 deg], speed: 400 deg/s, acceleration: 2000 deg/s^2, jerk: 20000 deg/s^3}
+    link: {mass: 0.5 kg}
+"""

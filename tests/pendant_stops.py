@@ -24,6 +24,7 @@ from servotwin.pendant.cell.shared import SharedState
 WAYS = ("killed", "frozen", "offline", "hidden", "stalled")
 MODES = ("T1", "AUT")  # a jog, a job at full speed
 JOG = "[aria-label='{axis} {sign}']"
+SETTLED = 15  # pictures, a period apart or more, after which a reference follows no measured arm
 STANDS = 0.01  # m/s: the measured tool is slower
 JOB = "MOVEJ P1 SPEED 100%\nMOVEJ P2 SPEED 100%\n" * 100
 POINTS = """format: servotwin-points/1
@@ -277,9 +278,9 @@ class StopBench:
             at_ns = time.monotonic_ns()
             self._happen(way, pids, stopped)
             done_ns = time.monotonic_ns()
-            watch.until(lambda p: not p["moving"] and p["speed"] == 0.0, 60.0)
-            quiet = time.monotonic() + 0.3
-            watch.until(lambda p: time.monotonic() > quiet, 60.0)
+            rest = watch.until(lambda p: not p["moving"] and p["speed"] == 0.0, 60.0)
+            quiet, settled = time.monotonic() + 0.3, rest["n"] + SETTLED
+            watch.until(lambda p: time.monotonic() > quiet and p["n"] >= settled, 60.0)
             found = watch.look()
             where, still = found["ref"], found["rest"]
             self._restore(way, stopped)

@@ -64,15 +64,20 @@ GROUPS: dict[str, tuple[str, ...]] = {
 
 HEAD = """# Python
 
-Everything that the command line can do is one function of the package, with a result that
+Everything that the command line can do is one function of the package. What a result has of these, the
+[table of results](#results) says:
 
-- draws itself: `result.plot()` is a Plotly figure, the one of the report that says most, others by name;
-- is a table: `result.to_frame()` is a pandas DataFrame, or one of polars with `library="polars"`;
-- writes its report: `result.report("out/run")`, the files that the command writes;
-- shows itself in a notebook: a small table, offline, without scripts.
+- it draws itself: `result.plot()` is a Plotly figure, the one of the report that says most, others by name;
+- it is a table: `result.to_frame()` is a pandas DataFrame, or one of polars with `library="polars"`;
+- it writes its report: `result.report("out/run")`, a folder with the files that the command writes, or with
+  a page and its numbers;
+- it shows itself in a notebook: a small table, offline, without scripts.
 
-None of them changes the result. Arguments are SI and radians; where a command takes text with units, most functions do
-too. Commands and functions side by side: `servotwin simulate` is `st.simulate`, `servotwin job run` is `st.run_job`.
+None of them changes the result. Where a function asks for a robot it takes a catalogue name or a file; most take a
+description or a `Robot` too. A `Robot` knows neither motors nor controller: `st.tune`, `st.jog`, `st.info` and others
+read them from its file again, and refuse a robot that is not as its file describes it any more. Arguments are SI and
+radians; where a command takes text with units, most functions do too. Commands and functions side by side:
+`servotwin simulate` is `st.simulate`, `servotwin job run` is `st.run_job`.
 
 ```python
 import servotwin as st
@@ -86,6 +91,30 @@ figure = run.plot("torque A")
 The tables below are made from the docstrings (`python tools/python_page.py`); `help(st.simulate)` has the arguments,
 and the site (`make docs`) has all of them on pages of their own.
 """
+
+
+RESULTS = """
+## Results
+
+Lists of files or jobs and what was found of them have no picture worth drawing, equations neither; a table that is
+its own report is written by its `to_frame().to_csv(file)`.
+
+| result | `plot` | `to_frame` | `report` | in notebooks |
+| --- | --- | --- | --- | --- |"""
+METHODS = ("plot", "to_frame", "report", "_repr_html_")
+
+
+def result_rows() -> list[tuple[str, list[str]]]:
+    """Every public class that has one of the methods, with a mark for each that it has."""
+    import servotwin as st
+
+    names = [name for group in GROUPS.values() for name in group]
+    found = {name: [hasattr(getattr(st, name), method) for method in METHODS] for name in names}
+    return [
+        (name, ["yes" if has else "" for has in marks])
+        for name, marks in found.items()
+        if any(marks) and isinstance(getattr(st, name), type)
+    ]
 
 
 def page_name(title: str) -> str:
@@ -109,6 +138,7 @@ def page_text() -> str:
     for title, names in GROUPS.items():
         parts.append(f"\n## {title}\n\n| name | what it is |\n| --- | --- |")
         parts += [f"| `st.{name}` | {first_sentence(name)} |" for name in names]
+    parts += [RESULTS, *(f"| `st.{name}` | {' | '.join(marks)} |" for name, marks in result_rows())]
     return "\n".join(parts) + "\n"
 
 

@@ -25,6 +25,7 @@ SHOWN_BY: dict[str, dict[str, str]] = {
         "teach": "servotwin.pendant.view.viewer:teach",
     },
     "servotwin.robot.derive.RobotEquations": {
+        "to_frame": "servotwin.report.frames:of_equations",
         "report": "servotwin.report.shown_files:of_equations",
         "html": "servotwin.report.shown_html:of_equations",
     },
@@ -48,6 +49,7 @@ SHOWN_BY: dict[str, dict[str, str]] = {
     "servotwin.simulation.job_plan.JobPlan": {
         "plot": "servotwin.report.shown_figures:of_plan",
         "to_frame": "servotwin.report.frames:of_plan",
+        "report": "servotwin.report.small_pages:of_plan",
         "html": "servotwin.report.shown_html:of_plan",
     },
     "servotwin.description.sheets.catalogue.Catalogue": {
@@ -140,23 +142,30 @@ SHOWN_BY: dict[str, dict[str, str]] = {
         "html": "servotwin.report.shown_html:of_formatted",
     },
     "servotwin.workbench.robot_info.RobotInfo": {
+        "plot": "servotwin.report.shown_figures:of_info",
         "to_frame": "servotwin.report.frames:of_rows",
+        "report": "servotwin.report.small_pages:of_info",
         "html": "servotwin.report.shown_html:of_info",
     },
     "servotwin.workbench.files.Converted": {
         "html": "servotwin.report.shown_html:of_converted",
     },
     "servotwin.workbench.poses.Poses": {
+        "plot": "servotwin.report.shown_figures:of_poses",
         "to_frame": "servotwin.report.frames:of_rows",
+        "report": "servotwin.report.small_pages:of_poses",
         "html": "servotwin.report.shown_html:of_poses",
     },
     "servotwin.workbench.poses.Solutions": {
+        "plot": "servotwin.report.shown_figures:of_solutions",
         "to_frame": "servotwin.report.frames:of_rows",
+        "report": "servotwin.report.small_pages:of_solutions",
         "html": "servotwin.report.shown_html:of_solutions",
     },
     "servotwin.workbench.torques.Torques": {
         "plot": "servotwin.report.shown_figures:of_torques",
         "to_frame": "servotwin.report.frames:of_rows",
+        "report": "servotwin.report.small_pages:of_torques",
         "html": "servotwin.report.shown_html:of_torques",
     },
     "servotwin.workbench.jogging.JogStep": {

@@ -63,8 +63,18 @@ def robot_files() -> list[tuple[str, str]]:
     ]
 
 
+@pytest.fixture(scope="module")
+def converted(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A robot as URDF."""
+    path = tmp_path_factory.mktemp("converted") / "arm.urdf"
+    assert main(["convert", "gsis-scara", str(path)]) == 0
+    return path.read_text(encoding="utf-8")
+
+
 @pytest.fixture
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
+def desk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], converted: str
+) -> Path:
     """A folder with the files that the documents speak of."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "robots").mkdir()
@@ -74,7 +84,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
         if name != "sh":
             (tmp_path / name).write_text(text, encoding="utf-8")
     for name in ("my-robot.urdf", "arm.urdf"):
-        assert main(["convert", "gsis-scara", name]) == 0
+        (tmp_path / name).write_text(converted, encoding="utf-8")
     capsys.readouterr()
     return tmp_path
 

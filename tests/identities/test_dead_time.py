@@ -12,6 +12,7 @@ from hypothesis import strategies as draw
 from numba import njit
 
 from servotwin.drives.dead_time import h_bridge_with_diodes, mean_level, three_phase_with_diodes
+from servotwin.drives.dead_time_three_phase import three_phase_with_dead_time
 from servotwin.simulation.plant.records import MAX_EDGES
 
 T, SLOW = 200e-6, 364e-6  # the W motor of the GSIS SCARA: 0.39 mH, 1.07 ohm
@@ -43,6 +44,13 @@ def _three(
     m: Any, T: float, x: Any, e: Any, slow: float, dead: float, storage: float, times: Any, a: Any, b: Any
 ) -> int:
     return three_phase_with_diodes(m[0], m[1], T, x[0], x[1], e[0], e[1], slow, dead, storage, times, a, b, 0)
+
+
+@njit
+def _three_followed_near_zero(
+    m: Any, T: float, x: Any, e: Any, slow: float, dead: float, times: Any, a: Any, b: Any
+) -> tuple[int, float, float]:
+    return three_phase_with_dead_time(m[0], m[1], T, x[0], x[1], e[0], e[1], slow, dead, times, a, b, 0)
 
 
 def pattern(
@@ -260,3 +268,40 @@ def test_three_legs_fill_the_period_whatever_their_currents_do(
     assert np.all(lengths >= 0.0)
     assert abs(lengths.sum() - 1.0) <= ROUND
     assert np.all(np.hypot(a, b) <= 2.0 / 3.0 + ROUND)
+
+
+def vectors(times: np.ndarray, a: np.ndarray, b: np.ndarray, edges: int, at: np.ndarray) -> np.ndarray:
+    """The voltage vectors of a pattern at these instants."""
+    place = np.searchsorted(times[0, :edges], at, side="right")
+    return np.stack([a[0, place], b[0, place]])
+
+
+@given(ANGLE, draw.floats(0.0, 0.6), ANGLE, draw.sampled_from([0.0, 0.003, 0.03, 0.3]), ANGLE,
+       draw.floats(0.0, 0.5), draw.floats(0.001, 0.06), draw.floats(1.3, 40.0))  # fmt: skip
+def test_legs_followed_near_zero_only_switch_as_legs_followed_throughout(
+    at: float, size: float, turned: float, current: float, ahead: float, emf: float, dead: float, slow: float
+) -> None:
+    """``three_phase_with_dead_time`` makes the pattern of ``three_phase_with_diodes``, and its mean."""
+    m, x = (
+        (size * math.cos(at), size * math.sin(at)),
+        (current * math.cos(turned), current * math.sin(turned)),
+    )
+    e = (emf * math.cos(ahead), emf * math.sin(ahead))
+    one = np.zeros((1, MAX_EDGES)), np.zeros((1, MAX_EDGES + 1)), np.zeros((1, MAX_EDGES + 1))
+    other = np.zeros((1, MAX_EDGES)), np.zeros((1, MAX_EDGES + 1)), np.zeros((1, MAX_EDGES + 1))
+    edges, mean_a, mean_b = _three_followed_near_zero(m, 1.0, x, e, slow, dead, *one)
+    assume(edges >= 0)  # no pulse or pause that the gaps eat up
+    others = _three(m, 1.0, x, e, slow, dead, 0.0, *other)
+    instants = np.unique(np.concatenate([[0.0, 1.0], one[0][0, :edges], other[0][0, :others]]))
+    middles, lengths = 0.5 * (instants[1:] + instants[:-1]), np.diff(instants)
+    u, v = vectors(*one, edges, middles), vectors(*other, others, middles)
+    assert np.abs(u - v).sum(axis=0) @ lengths <= 10 * ROUND
+    assert [mean_a, mean_b] == pytest.approx(list(v @ lengths), abs=10 * ROUND)
+
+
+@pytest.mark.parametrize(("m", "slow"), [((0.66, 0.0), 10.0), ((0.2, 0.1), 0.0), ((0.2, 0.1), 0.5)])
+def test_pulses_eaten_by_gaps_and_quick_windings_are_left_to_the_legs_followed_throughout(
+    m: tuple[float, float], slow: float
+) -> None:
+    room = np.zeros((1, MAX_EDGES)), np.zeros((1, MAX_EDGES + 1)), np.zeros((1, MAX_EDGES + 1))
+    assert _three_followed_near_zero(m, 1.0, (0.1, 0.0), (0.0, 0.0), slow, 0.03, *room)[0] == -1

@@ -111,5 +111,5 @@ def test_one_processor_means_one_process(monkeypatch: pytest.MonkeyPatch) -> Non
         os.sched_setaffinity(0, before)
     monkeypatch.setattr(warm, "processors", lambda: 1)
     monkeypatch.setattr(warm, "start_compiler", None)  # a call would fail
-    monkeypatch.setitem(warm.PIECES, "switch", SimpleNamespace(on_disk=False, address=7))
+    monkeypatch.setattr(warm, "compiled_piece", lambda name: SimpleNamespace(on_disk=False, address=7))
     assert warm.addresses(["switch"], meanwhile=lambda: None) == {"switch": 7}

@@ -11,12 +11,20 @@ from servotwin.cli.arguments import read_overrides
 from servotwin.cli.options import jog_percent
 from servotwin.cli.output import fixed, print_json, print_line, print_note, print_table, working
 from servotwin.description.display import DEG, MM
+from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
 from servotwin.mechanism.urdf_export import roll_pitch_yaw
 from servotwin.report.labels import joint_units
 
 if TYPE_CHECKING:
     from servotwin.robot.robot import Robot
+
+
+# What the function calls it, and the option that holds it.
+OPTIONS = {
+    **{name: f"--{name}" for name in ("q", "joint", "by", "tool", "points", "x", "y", "z", "rx", "ry", "rz")},
+    "start": "--from",
+}
 
 
 def jog(
@@ -43,10 +51,15 @@ def jog(
         from servotwin.workbench.jogging import jog as run
 
         given = {axis: text for axis, text in shifts.items() if text is not None}
-        step = run(
-            name, joint, by, shift=given, tool=tool, q=q, points=points, start=start, speed=percent, record=record,
-            overrides=changes,
-        )  # fmt: skip
+        try:
+            step = run(
+                name, joint, by, shift=given, tool=tool, q=q, points=points, start=start, speed=percent,
+                record=record, overrides=changes,
+            )  # fmt: skip
+        except InputError as error:
+            if error.file is None and error.field in OPTIONS:
+                raise InputError(error.message, field=OPTIONS[error.field]) from None
+            raise
     for note in step.notes:
         print_note(note)
     if json:

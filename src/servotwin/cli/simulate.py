@@ -392,9 +392,10 @@ def _lines(numbers: Mapping[str, Any]) -> list[str]:
     if balance is not None and abs(balance) < 1.0:  # a run that diverged has none
         lines.append(f"energy balance: {abs(balance):.1e} of the energy moved is unaccounted for")
     from servotwin.simulation.results.limits_met import bus_words
+    from servotwin.simulation.results.window_counts import window_words
 
-    words = bus_words(numbers.get("bus"))
-    lines += [words] if words else []
+    words = (bus_words(numbers.get("bus")), window_words(numbers.get("windows")))
+    lines += [line for line in words if line]
     if numbers.get("real_time_factor") is not None:
         lines.append(
             f"speed: {numbers['real_time_factor']:.3g} times real time "

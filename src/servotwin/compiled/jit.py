@@ -20,6 +20,7 @@ from typing import Any, TypeVar, cast
 from numba import njit
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined,unused-ignore]
+from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 from numba.core.types.misc import unliteral
 
@@ -256,6 +257,17 @@ class CompiledCache(FunctionCache):  # type: ignore[misc,unused-ignore]
         if found is not None:
             self._read[self._entry(found[0])] = found[1]
         return found is not None
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The compiled function of the entry, or None.
+
+        Numba would first learn how all it knows is compiled, a tenth of the time of a process that only loads code.
+        Code needs the functions that count references and nothing else; whatever is compiled comes after the rest.
+        """
+        if not numba_quicker.READS:
+            return super().load_overload(sig, target_context)
+        rtsys.initialize(target_context)
+        return self._load_overload(sig, target_context)
 
     def _load_overload(self, sig: Any, target_context: Any) -> Any:
         if self._depends is None or not self._enabled:

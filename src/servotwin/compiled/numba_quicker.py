@@ -16,13 +16,15 @@ from contextlib import contextmanager
 from typing import Any
 
 import numba
-from numba.core import analysis, transforms
+from numba.core import analysis, errors, transforms
+from numba.core.codegen import CPUCodeLibrary
 from numba.core.ir import Arg, Const, Expr, FreeVar, Global, Inst, Loc, Var
 from numba.core.postproc import PostProcessor, VariableLifetime
 from numba.core.targetconfig import ConfigStack, TargetConfig
 from numba.core.types import Array, Boolean, Function, Number, Record
 
 READ = frozenset({"0.68"})  # versions of numba whose methods are known to do what these do
+BRIGHT, RESET = "\x1b[1m", "\x1b[0m"  # of terminals, as colorama writes them
 
 
 @contextmanager
@@ -152,6 +154,31 @@ def _process_lazily(self: Any, emit_dels: bool = False, extend_lifetimes: bool =
     code.generator_info = None
 
 
+_optimize_all = CPUCodeLibrary._optimize_functions
+
+
+def _optimize_functions(self: Any, module: Any) -> None:
+    """Optimise the functions of a module one by one; most of them are declarations, in which nothing is to be done."""
+    module.data_layout = self._codegen._data_layout
+    for function in module.functions:
+        if not function.is_declaration:
+            manager, builder = self._codegen._function_pass_manager()
+            with self._recorded_timings.record(f"Function passes on {function.name!r}", builder):
+                manager.run(function, builder)
+
+
+_scheme: Any = getattr(errors, "HighlightColorScheme", None)  # where there is colorama
+_set_up_and_mark = getattr(_scheme, "_markup", None)
+
+
+def _mark_up(self: Any, message: str, color: str | None = None, style: str | None = BRIGHT) -> str:
+    """A message in colour, as numba and colorama write it, without setting up the terminal for each.
+
+    Numba marks the message of every error, also of those with which it finds out that a template does not fit.
+    """
+    return f"{color or ''}{style or ''}{message}{RESET}"
+
+
 def replace_methods(version: str) -> bool:
     """Put the methods in the place of numba's, in a version that was read; whether that happened."""
     if ".".join(version.split(".")[:2]) not in READ:
@@ -162,6 +189,9 @@ def replace_methods(version: str) -> bool:
     Inst._rec_list_vars = _variables
     Function.get_call_type = _call_type  # type: ignore[method-assign,unused-ignore]
     PostProcessor.run = _process_lazily  # type: ignore[method-assign,unused-ignore]
+    CPUCodeLibrary._optimize_functions = _optimize_functions
+    if _scheme is not None:
+        _scheme._markup = _mark_up
     return True
 
 

@@ -84,6 +84,12 @@ def description_from(tree: Node, files: Files | None = None) -> RobotDescription
 
 def locate(name_or_path: str | os.PathLike[str]) -> Path:
     """The file of a catalogue name or path."""
+    given: object = name_or_path  # whatever Python was given
+    if not isinstance(given, str | os.PathLike):
+        found = type(given).__name__
+        raise InputError(
+            f"{quoted(found)} stands here; expected a catalogue name or the path of a robot file"
+        )
     text = os.fspath(name_or_path)
     if is_xacro(text):
         raise refusal(text)
@@ -104,9 +110,12 @@ def find_in_catalogue(name: str) -> Path:
     names = catalogue_names()
     if name in names:
         return CATALOGUE / f"{name}.yaml"
-    if name in {path.name for path in (CATALOGUE / PARTS).glob("*.yaml")}:
+    parts = sorted(path.name for path in (CATALOGUE / PARTS).glob("*.yaml"))
+    if name in parts:
         return CATALOGUE / PARTS / name
     if name.lower().endswith(SUFFIXES):  # named by a file that includes it
-        raise InputError(f"no such file {quoted(name)}; expected one beside this file, or a path to it")
+        near = did_you_mean(name.rpartition("/")[2], parts)
+        expected = "expected one beside this file, a path to it, or a part of the catalogue"
+        raise InputError(f"no such file {quoted(name)}; {expected}{near}")
     listed = f"{', '.join(names) or 'none'}{did_you_mean(name, names)}"
     raise InputError(f"no robot {quoted(name)}; expected a .yaml or .urdf file or one of {listed}")

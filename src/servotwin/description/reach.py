@@ -8,6 +8,7 @@ allows the rest with ``--allow-outside`` or ``allow_outside=True``.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -18,6 +19,10 @@ from servotwin.description.plain_text import one_line, quoted
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 SHIPPED = tuple(str(_PACKAGE / place) for place in ("catalogue", "scenarios", "jobs/examples"))
+_OUTWARD = re.compile(
+    r" leads to [^\n]*?, outside of [^\n]*?, the folder of the first file; expected a file below it, "
+    r"or --allow-outside \(allow_outside=True\)"
+)
 _ALLOWED: ContextVar[bool] = ContextVar("outside_allowed", default=False)
 
 
@@ -72,6 +77,16 @@ class Reach:
             f"{quoted(written)} leads to {one_line(place, 200)}, outside of {one_line(self.folder, 200)}, the folder"
             " of the first file; expected a file below it, or --allow-outside (allow_outside=True)"
         )
+
+
+def without_places(text: str) -> str:
+    """A message as pages show it: what leads outside is said, neither where to nor how the command would allow it.
+
+    >>> message = Reach("/a/b").problem("/a/c.job", "../c.job")
+    >>> without_places(f"x.job:1:6: {message}")
+    "x.job:1:6: '../c.job' leads out of the folder of the first file; expected a file below it"
+    """
+    return _OUTWARD.sub(" leads out of the folder of the first file; expected a file below it", text)
 
 
 def leads_outside(path: str | os.PathLike[str], first: str | os.PathLike[str]) -> bool:

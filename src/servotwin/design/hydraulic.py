@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
 from servotwin.description.drive_data import drive_of
 from servotwin.description.hydraulic_data import hydraulic_axis, hydraulic_supply, is_hydraulic
-from servotwin.description.load import read_description
 from servotwin.description.problems import refuse
-from servotwin.description.schema import RobotDescription
 from servotwin.design.model_study import ModelStudy
 from servotwin.drives.hydraulic.linear import P_A, P_B, POSITION, SPEED, LinearAxis, linear_axis
 from servotwin.drives.hydraulic.steady import OperatingPoint, operating_point
 from servotwin.errors import InputError
 from servotwin.mechanism.build import build_mechanism
+from servotwin.robot.described import Given, description_of
 from servotwin.robot.robot import Robot
 from servotwin.robot.shafts import motor_inertia
 
 
 def hydraulic_model(
-    robot: str | Path | RobotDescription,
+    robot: Given,
     motor: str,
     *,
     position: float | None = None,
@@ -35,7 +32,7 @@ def hydraulic_model(
     evenly; ``mass`` [kg] that it moves, default that of the robot at home. For a hydraulic motor in rad, rad/s, N m,
     kg m2. An operating point beyond stroke, valve or supply is an InputError.
     """
-    description = robot if isinstance(robot, RobotDescription) else read_description(robot)
+    description = description_of(robot)
     drive = drive_of(description, motor)
     if not is_hydraulic(drive):
         raise refuse(

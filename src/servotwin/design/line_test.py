@@ -33,6 +33,7 @@ from servotwin.motion.planner import plan
 from servotwin.motion.requests import MoveL, Speed
 from servotwin.motion.trajectory import Trajectory
 from servotwin.presentation import Plots, Reports, ShowsItself, Tabulates
+from servotwin.robot.described import source_of
 from servotwin.robot.robot import Robot
 from servotwin.simulation.play_motion import PlayedMotion
 from servotwin.simulation.preflight.budget import Budget
@@ -157,7 +158,7 @@ class LineTest(Plots, Tabulates, Reports, ShowsItself):
 
 
 def line_test(
-    robot: str | PathLike[str] = "palletizer-4",
+    robot: str | PathLike[str] | Robot = "palletizer-4",
     overrides: Mapping[str, str] | None = None,
     *,
     begin: Sequence[float] = BEGIN,
@@ -174,7 +175,7 @@ def line_test(
     ``laws``: some of ``cascade``, ``speed fed forward``, ``speed and torque fed forward``, ``computed torque``; the
     rest of the controller is the robot file's, changed by ``overrides``. ``progress`` is called with the part done.
     """
-    changes = dict(overrides or {})
+    robot, changes = source_of(robot), dict(overrides or {})
     for law in laws:
         if law not in LAWS:
             raise InputError(f"no law '{law}'; expected some of {', '.join(LAWS)}", field="laws")

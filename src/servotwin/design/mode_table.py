@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from os import PathLike
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,11 +11,10 @@ from numpy.typing import ArrayLike
 from servotwin.control.tuning.arm_modes import ArmMode, ArmModel, ElasticArm, has_elastic_gears
 from servotwin.control.tuning.bandwidth_limit import BandwidthLimit
 from servotwin.control.tuning.valve import ValveModel
-from servotwin.description.load import read_description
-from servotwin.description.schema import RobotDescription
 from servotwin.design.tuning import AxisTuning
 from servotwin.errors import UnsupportedError
 from servotwin.mechanism.build import build_mechanism
+from servotwin.robot.described import Given, description_of
 from servotwin.robot.robot import Robot
 
 LIMIT_COLUMNS = ("axis", "speed loop [rad/s]", "at most [rad/s]", "with a notch [rad/s]", "notch")
@@ -28,7 +26,7 @@ def mode_groups(arm: ElasticArm) -> list[tuple[str, list[ArmMode]]]:
 
 
 def arm_modes(
-    robot: str | PathLike[str] | RobotDescription,
+    robot: Given,
     q: ArrayLike | None = None,
     overrides: Mapping[str, str] | None = None,
 ) -> ElasticArm:
@@ -39,7 +37,7 @@ def arm_modes(
     >>> [round(mode.hertz, 1) for mode in arm.held()]
     [22.0, 29.3, 36.6]
     """
-    description = robot if isinstance(robot, RobotDescription) else read_description(robot, overrides)
+    description = description_of(robot, overrides)
     model = Robot(build_mechanism(description), title=description.title)
     if not has_elastic_gears(description):
         raise UnsupportedError(f"{model.name}: no gear is elastic; expected axes.*.gear.stiffness")

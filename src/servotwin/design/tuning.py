@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,6 +34,7 @@ from servotwin.errors import InputError, UnsupportedError
 from servotwin.mechanism.build import build_mechanism
 from servotwin.mechanism.model import Array
 from servotwin.presentation import Plots, Reports, ShowsItself, Tabulates
+from servotwin.robot.described import Given, description_of
 from servotwin.robot.regular import REGULAR
 from servotwin.robot.robot import Robot
 from servotwin.robot.shafts import motor_inertia
@@ -121,6 +123,10 @@ class Tuning(Plots, Tabulates, Reports, ShowsItself):
     poses: Poses  # that lightest and heaviest load were looked for in
     arm: ElasticArm | None = None  # at the design pose; None without elastic gears
 
+    def __repr__(self) -> str:
+        """A line; ``to_frame()`` has the gains."""
+        return f"<Tuning of {self.robot.name}: {len(self.axes)} axes, {len(self.warnings)} warnings>"
+
     @property
     def cylinders(self) -> frozenset[str]:
         """Motors that are cylinders: what others count per radian, they count per metre, and a mass for an inertia."""
@@ -165,9 +171,10 @@ class Tuning(Plots, Tabulates, Reports, ShowsItself):
 
 
 def tune(
-    description: RobotDescription,
+    robot: Given,
     q: Array | None = None,
     *,
+    overrides: Mapping[str, str] | None = None,
     payload_max: float | None = None,
     current_bandwidth: float | None = None,
     speed_bandwidth: float | None = None,
@@ -180,31 +187,37 @@ def tune(
     ``payload_max`` [kg] (default: the largest of the file, or its payload) where it stands on
     the tool in the file. Poses of a closed chain in which the actuated joints hold the passive ones less than
     ``regularity`` times as well as in its best pose are not judged: they are next to a parallel singularity.
+    ``robot``: a catalogue name, a file, a description, or a robot loaded from one; ``overrides`` change its file.
+
+    >>> import servotwin as st
+    >>> len(st.tune("gsis-scara").axes)
+    4
     """
+    description = description_of(robot, overrides)
     controller = controller_of(description)
     asked = _checked(
         current_bandwidth=current_bandwidth,
         speed_bandwidth=speed_bandwidth,
         position_bandwidth=position_bandwidth,
     )
-    robot, empty, full, payload, most = _loaded(description, payload_max)
-    pose = robot.q_home if q is None else np.asarray(q, dtype=np.float64)
-    at_pose = motor_inertia(robot, pose, held=True)
+    model, empty, full, payload, most = _loaded(description, payload_max)
+    pose = model.q_home if q is None else np.asarray(q, dtype=np.float64)
+    at_pose = motor_inertia(model, pose, held=True)
     tuned = _tuned(description)
-    poses = Poses.of(robot, _part(regularity))
+    poses = Poses.of(model, _part(regularity))
     lights, heavies = lightest(empty, 0.0, poses), heaviest(full, most, poses)
     designs = robot_gains(description, at_pose, **asked)
-    commands = _commands(controller, speed_limits(description, robot.limits.qd_max))
+    commands = _commands(controller, speed_limits(description, model.limits.qd_max))
     axes = []
-    for i, motor in enumerate(robot.mechanism.rotors.names):
+    for i, motor in enumerate(model.mechanism.rotors.names):
         if motor not in tuned:
             continue
-        here = Extreme(float(at_pose[i]), pose, payload, poses.regularity(robot, pose))
+        here = Extreme(float(at_pose[i]), pose, payload, poses.regularity(model, pose))
         places = lights[i], here, heavies[i]
         axes.append(_axis(description, motor, *designs[i], places, commands[i]))
     speed = asked.get("speed_bandwidth", controller.speed_bandwidth)
     return Tuning(
-        robot=robot,
+        robot=model,
         description=description,
         q=pose,
         payload=payload,
@@ -216,7 +229,7 @@ def tune(
         timing=timing_of(controller),
         axes=tuple(axes),
         poses=poses,
-        arm=ArmModel.of(description, robot).at(pose) if has_elastic_gears(description) else None,
+        arm=ArmModel.of(description, model).at(pose) if has_elastic_gears(description) else None,
     )
 
 

@@ -17,33 +17,57 @@ SMALL = 0.75  # lambda S up to which series are used
 
 
 @helper
+def window_series(rate: float, span: float) -> tuple[float, float, float, float, float, float, float, float]:
+    """G_0 to G_7 of eq:window-functions for lambda S up to ``SMALL``, the last by its series."""
+    # 8! G_7 / S^8 = sum (-x)^k 8! / (k + 8)! to the 10th power, what is left out is below 1e-15
+    x = rate * span
+    x2 = x * x
+    x4 = x2 * x2
+    low = (1.0 - x / 9.0) + x2 * (1.0 / 90.0 - x / 990.0)
+    mid = (1.0 / 11880.0 - x / 154440.0) + x2 * (1.0 / 2162160.0 - x / 32432400.0)
+    top = 1.0 / 518918400.0 - x / 8821612800.0 + x2 / 158789030400.0
+    p = low + x4 * (mid + x4 * top)
+    s2 = span * span
+    s4 = s2 * s2
+    g7 = s4 * s4 / 40320.0 * p
+    g6 = s4 * s2 * span / 5040.0 - rate * g7
+    g5 = s4 * s2 / 720.0 - rate * g6
+    g4 = s4 * span / 120.0 - rate * g5
+    g3 = s4 / 24.0 - rate * g4
+    g2 = s2 * span / 6.0 - rate * g3
+    g1 = s2 / 2.0 - rate * g2
+    return span - rate * g1, g1, g2, g3, g4, g5, g6, g7
+
+
+@helper
 def window_functions(G: Any, j: int, rate: float, span: float) -> None:
     """G_0 to G_7 of eq:window-functions in row j; the last by its series or from the exponential."""
     x = rate * span
     if x < SMALL:
-        # 8! G_7 / S^8 = sum (-x)^k 8! / (k + 8)! to the 10th power, what is left out is below 1e-15
-        x2 = x * x
-        x4 = x2 * x2
-        low = (1.0 - x / 9.0) + x2 * (1.0 / 90.0 - x / 990.0)
-        mid = (1.0 / 11880.0 - x / 154440.0) + x2 * (1.0 / 2162160.0 - x / 32432400.0)
-        top = 1.0 / 518918400.0 - x / 8821612800.0 + x2 / 158789030400.0
-        p = low + x4 * (mid + x4 * top)
-        s2 = span * span
-        s4 = s2 * s2
-        G[j, 7] = s4 * s4 / 40320.0 * p
-        G[j, 6] = s4 * s2 * span / 5040.0 - rate * G[j, 7]
-        G[j, 5] = s4 * s2 / 720.0 - rate * G[j, 6]
-        G[j, 4] = s4 * span / 120.0 - rate * G[j, 5]
-        G[j, 3] = s4 / 24.0 - rate * G[j, 4]
-        G[j, 2] = s2 * span / 6.0 - rate * G[j, 3]
-        G[j, 1] = s2 / 2.0 - rate * G[j, 2]
-        G[j, 0] = span - rate * G[j, 1]
+        G[j, 0], G[j, 1], G[j, 2], G[j, 3], G[j, 4], G[j, 5], G[j, 6], G[j, 7] = window_series(rate, span)
     else:
         G[j, 0] = -math.expm1(-x) / rate
         power = 1.0
         for k in range(1, 8):
             power *= span / k
             G[j, k] = (power - G[j, k - 1]) / rate
+
+
+@helper
+def window_functions_of(G: Any, known: Any, j: int, rate: float, span: float) -> None:
+    """The same in column j, unless it holds them for this rate and span already, as ``known`` says."""
+    if known[0, j] == rate and known[1, j] == span:
+        return
+    known[0, j], known[1, j] = rate, span
+    x = rate * span
+    if x < SMALL:
+        G[0, j], G[1, j], G[2, j], G[3, j], G[4, j], G[5, j], G[6, j], G[7, j] = window_series(rate, span)
+    else:
+        G[0, j] = -math.expm1(-x) / rate
+        power = 1.0
+        for k in range(1, 8):
+            power *= span / k
+            G[k, j] = (power - G[k - 1, j]) / rate
 
 
 @helper
@@ -63,6 +87,23 @@ def decayed(x: float) -> float:
 
 
 @helper
+def one_pulse_shape(mean: float) -> float:
+    """c_1 of eq:ripple-shape."""
+    d = 0.5 * (1.0 + mean)
+    below = (1.0 + d) * (1.0 + d)
+    return 1920.0 * (1.0 + d * (4.0 + d)) / (below * below)
+
+
+@helper
+def two_pulse_shape(mean: float) -> float:
+    """c_2 of eq:ripple-shape."""
+    d = abs(mean)
+    d2 = d * d
+    below = (1.0 + d) * (3.0 + d2)
+    return 7680.0 * (11.0 + d * (22.0 - 20.0 * d + 2.0 * d2) + d2 * d2) / (below * below)
+
+
+@helper
 def ripple_shape(mean: float, pulses: int) -> float:
     r"""How much a ripple of straight lines swings beyond its third moment, for this mean voltage in bus voltages.
 
@@ -74,11 +115,4 @@ def ripple_shape(mean: float, pulses: int) -> float:
 
     for two equal pulses in a window (three levels) and for one in its middle (two levels).
     """
-    if pulses == 1:
-        d = 0.5 * (1.0 + mean)
-        below = (1.0 + d) * (1.0 + d)
-        return 1920.0 * (1.0 + d * (4.0 + d)) / (below * below)
-    d = abs(mean)
-    d2 = d * d
-    below = (1.0 + d) * (3.0 + d2)
-    return 7680.0 * (11.0 + d * (22.0 - 20.0 * d + 2.0 * d2) + d2 * d2) / (below * below)
+    return one_pulse_shape(mean) if pulses == 1 else two_pulse_shape(mean)

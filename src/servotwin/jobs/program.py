@@ -14,7 +14,7 @@ from servotwin.description.units import did_you_mean
 from servotwin.errors import InputError
 from servotwin.jobs.check import MAX_CALLS, Signals, check
 from servotwin.jobs.flow import walk
-from servotwin.jobs.language import read_job
+from servotwin.jobs.language import parse, read_job
 from servotwin.jobs.points import Points
 from servotwin.jobs.points_file import points_path, read_points, robot_path, robot_within
 from servotwin.jobs.problems import JobError, Problem
@@ -77,15 +77,20 @@ class Program:
         return list(found.values())
 
 
-def load_program(name_or_path: str | os.PathLike[str], *, allow_outside: bool = False) -> Program:
+def load_program(
+    name_or_path: str | os.PathLike[str], *, allow_outside: bool = False, text: str | None = None
+) -> Program:
     """The program of a job file, or of a job that ships with the package.
 
     The points stand next to the job (``pick.job``, ``pick.points.yaml``); a job
     without moves needs none. What the files name lies below the folder of the job unless ``allow_outside``.
+    ``text`` stands for what the file itself says, which need not be there yet.
     """
     path = locate(name_or_path)
     with outside(allow_outside):
-        return _Loader(Reach.of(path)).load(path)
+        return _Loader(Reach.of(path), {} if text is None else {_real(path): parse(text, str(path))}).load(
+            path
+        )
 
 
 def job_names() -> list[str]:
@@ -112,9 +117,9 @@ class _Loader:
     link, so links of one file are programs of their own, which share its text.
     """
 
-    def __init__(self, reach: Reach) -> None:
+    def __init__(self, reach: Reach, jobs: dict[Path, Job]) -> None:
         self.reach = reach
-        self.jobs: dict[Path, Job] = {}  # by the file itself
+        self.jobs = jobs  # by the file itself
         self.programs: dict[Path, Program] = {}  # by its name in its folder
         self.heights: dict[Path, int] = {}  # files within files, itself included
         self.lines = 0

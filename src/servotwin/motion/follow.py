@@ -34,6 +34,7 @@ CLEAR = 128  # the same where nothing stands in its way
 CLOSEST = (
     1e-6  # of the curve: where points this near to each other are on different branches, there is no path
 )
+CORRECTIONS = 4  # of a position by the rates on both sides of the interval before it
 TURNS = 1e-9  # rad per rad: a joint that turns the tool less does not turn it
 COMPILED = 6  # joints at most of an arm that compiled code follows
 NO_ROWS = np.empty((0, 4))
@@ -46,7 +47,8 @@ class Tracker:
 
     ``X_tool`` (4, 4): pose of the tool point in the robot's tool frame. Robots with up to three joints
     follow the point only (``oriented`` False): their orientation follows from it. Those with four or five joints that
-    deviate from their drawing follow the point and the turns that the drawing can make (``attained_turns``).
+    deviate from their drawing follow the point and the turns that the drawing can make (``attained_turns``). Where
+    joints can move while the tool stands, the motion of all joints is the shortest.
     """
 
     robot: Robot
@@ -59,6 +61,20 @@ class Tracker:
         size = arm_size(self.robot)
         turns = attained_turns(self.robot) if self.oriented else np.zeros(3)
         return np.array([1.0 / size] * 3 + turns.tolist())
+
+    @cached_property
+    def rank(self) -> int | None:
+        """In how many ways the joints of an open chain can move the tool; None if each of up to six has its own."""
+        if self.robot.closed or self.robot.n > COMPILED:
+            return None
+        found = tool_motions(self.robot, self.oriented)
+        return found if 0 < found < self.robot.n else None
+
+    @property
+    def entries(self) -> NDArray[np.int64] | None:
+        """Addresses (6,) of the kernels that compiled code follows curves with; None where NumPy does."""
+        found = kernel_entries(self.robot) if self.rank is None else None
+        return None if found is None else found[0]
 
     @property
     def plain(self) -> bool:
@@ -88,20 +104,35 @@ class Tracker:
     def solve(self, X: Array, q: Array) -> tuple[Array, BoolArray]:
         """Newton's method from q (k, n) to the poses X (k, 4, 4): positions and which of them arrived (k,)."""
         try:
-            return newton(self.robot.fkine, self.robot.jacob0, X, q, self.weights)
+            return newton(self.robot.fkine, self.robot.jacob0, X, q, self.weights, self.rank)
         except KinematicsError:  # a step to where the loops of a closed chain do not close
             return q, np.zeros(q.shape[0], dtype=np.bool_)
 
     def rates(self, q: Array, first: Array, second: Array) -> Rates:
-        r"""q', q'' (k, n) and the smallest singular value (k,) of the weighted Jacobian.
+        r"""q', q'' (k, n) and the smallest singular value (k,) of the weighted Jacobian, of the ``rank`` largest.
 
         .. math:: J q' = x', \quad J q'' = x'' - J' q'                                   (eq:path-inverse)
+
+        Where joints can move while the tool stands, q' is the shortest and q'' its derivative, with a part in N:
+
+        .. math:: q' = J^+ x', \quad q'' = J^+ (x'' - J' q') + N J'^T (J^+)^T q', \; N = 1 - J^+ J (eq:path-shortest)
         """
         weights = self.weights
         J = weights[:, None] * self.robot.jacob0(q)
-        dq = least_squares(J, weights * first)
+        dq = least_squares(J, weights * first, self.rank)
         turning = self.robot.jacob0_dot(q, dq) @ dq[..., None]
-        ddq = least_squares(J, weights * (second - turning[..., 0]))  # eq:path-inverse
+        ddq = least_squares(J, weights * (second - turning[..., 0]), self.rank)  # eq:path-inverse
+        if self.rank is not None:
+            U, values, Vt = np.linalg.svd(J)
+            U, V, N = (
+                U[..., : self.rank],
+                Vt[:, : self.rank].swapaxes(1, 2),
+                Vt[:, self.rank :].swapaxes(1, 2),
+            )
+            back = U @ ((V.swapaxes(1, 2) @ dq[..., None]) / np.maximum(values[:, : self.rank, None], TURNS))
+            J_rate = weights[:, None] * self.robot.jacob0_dot(q, dq)
+            ddq = ddq + (N @ (N.swapaxes(1, 2) @ (J_rate.swapaxes(1, 2) @ back)))[..., 0]  # eq:path-shortest
+            return dq, ddq, np.asarray(values[:, self.rank - 1], dtype=np.float64)
         Jt = J.swapaxes(1, 2)
         squares = Jt @ J if J.shape[2] <= 6 else J @ Jt
         return dq, ddq, np.sqrt(np.maximum(np.linalg.eigvalsh(squares)[:, 0], 0.0))
@@ -109,10 +140,10 @@ class Tracker:
     def halfway(self, s: Array, X: Array, q: Array, rates: Rates) -> tuple[Array, Array]:
         """The quintics of a path in the middle of its intervals (m - 1, n), and how far (m - 1,) [m] the tool is there
         from the poses X, turns measured at the size of the arm."""
-        size, found = arm_size(self.robot), kernel_entries(self.robot)
+        size, found = arm_size(self.robot), self.entries
         if found is not None:
             guess, miss = np.empty((len(s) - 1, q.shape[1])), np.empty(len(s) - 1)
-            misses(found[0], self.weights, s, q, rates[0], rates[1], X, guess, miss)
+            misses(found, self.weights, s, q, rates[0], rates[1], X, guess, miss)
             return guess, size * miss
         guess = _halfway(s, q, rates[0], rates[1])
         error = pose_errors(X, self.robot.fkine(guess))
@@ -125,7 +156,7 @@ class Tracker:
 
         The number says how many points, from the first, are solved on one branch.
         """
-        if kernel_entries(self.robot) is None:
+        if self.entries is None:
             return solve_along_by_numpy(self, s, X, first, second, q)
         guess = np.zeros((s.size, q.size))
         guess[0] = q
@@ -133,7 +164,7 @@ class Tracker:
 
     def solve_near(self, X: Array, first: Array, second: Array, guess: Array) -> tuple[Array, Rates, bool]:
         """Positions near guesses (m, n) and their rates, each point by itself; whether all of them were found."""
-        if kernel_entries(self.robot) is None:
+        if self.entries is None:
             q, arrived = self.solve(X, guess)
             return q, self.rates(q, first, second), bool(arrived.all())
         q, rates, solved = self._compiled(False, np.zeros(len(X)), X, first, second, guess)
@@ -143,12 +174,12 @@ class Tracker:
         self, along: bool, s: Array, X: Array, first: Array, second: Array, q: Array
     ) -> tuple[Array, Rates, int]:
         """Both by ``curve_newton``."""
-        found = kernel_entries(self.robot)
+        found = self.entries
         assert found is not None
         m, n = q.shape
         dq, ddq, squares = np.zeros((m, n)), np.zeros((m, n)), np.zeros((m, n, n))
         X, first, second = (np.ascontiguousarray(x) for x in (X, first, second))
-        solved = solve_points(found[0], self.weights, along, s, X, first, second, q, dq, ddq, squares)
+        solved = solve_points(found, self.weights, along, s, X, first, second, q, dq, ddq, squares)
         sigma = np.sqrt(np.maximum(np.linalg.eigvalsh(squares)[:, 0], 0.0))
         return q, (dq, ddq, sigma), int(solved)
 
@@ -180,6 +211,15 @@ def attained_turns(robot: Robot) -> Array:
     return np.where(np.max(turns, axis=0) > TURNS, 1.0, 0.0)
 
 
+@lru_cache(maxsize=32)
+def tool_motions(robot: Robot, oriented: bool) -> int:
+    """In how many ways an open chain can move its tool: the largest rank of the Jacobian at a few random positions."""
+    rng = np.random.default_rng(0)
+    places = robot.q_home + rng.uniform(-0.5, 0.5, (5, robot.n))
+    weights = np.array([1.0 / arm_size(robot)] * 3 + [1.0 if oriented else 0.0] * 3)
+    return int(np.linalg.matrix_rank(weights[:, None] * robot.jacob0(places), tol=1e-9).max())
+
+
 @lru_cache(maxsize=16)
 def kernel_entries(robot: Robot) -> tuple[NDArray[np.int64], tuple[Entry, ...]] | None:
     """Addresses (6,) of fkine, jacob0 and jacob0_dot with their data, and the objects that own them.
@@ -201,6 +241,8 @@ def follow(tracker: Tracker, curve: Curve, q_start: Array, index: int = 0) -> Jo
     says where the path leaves the workspace or meets a singularity, or comes so near to one that the joints cannot
     follow it that closely.
     """
+    if tracker.rank is not None:
+        return _shortest_path(tracker, curve, q_start, index)
     clear = _clear_path(tracker, curve, q_start)
     if clear is not None:
         return clear
@@ -238,9 +280,53 @@ def follow(tracker: Tracker, curve: Curve, q_start: Array, index: int = 0) -> Jo
         rates = dq, ddq, sigma
 
 
+def _shortest_path(tracker: Tracker, curve: Curve, q_start: Array, index: int) -> JointPath:
+    """``follow`` of an arm whose joints can move while the tool stands: all intervals are halved until it is met."""
+    s = _first_places(curve.knots)
+    while True:
+        X, first, second = tracker.target(curve, s)
+        q, rates, solved = _shortest_along(tracker, s, X, first, second, q_start)
+        dq, ddq, sigma = rates
+        k = int(np.argmin(sigma[:solved]))
+        if sigma[k] < SINGULAR:
+            _raise_singular(tracker, curve, float(s[k]), dq[k], index)
+        middle = 0.5 * (s[:-1] + s[1:])
+        if (
+            solved == s.size
+            and tracker.halfway(s, tracker.target(curve, middle)[0], q, rates)[1].max() < ACCURACY
+        ):
+            return JointPath(s, q, dq, ddq)
+        if 2 * s.size > FINEST:
+            near = min(solved, s.size - 1) - 1
+            _raise_no_path(tracker, curve, float(s[near]), float(s[near + 1]), q[near], index)
+        s = np.sort(np.concatenate([s, middle]))
+
+
+def _shortest_along(
+    tracker: Tracker, s: Array, X: Array, first: Array, second: Array, q_start: Array
+) -> tuple[Array, Rates, int]:
+    """Positions (m, n) along a curve that follow from their rates (eq:same-branch), as no pose alone tells them.
+
+    The number says how many points, from the first, are solved.
+    """
+    q = np.tile(q_start, (s.size, 1))
+    dq, ddq, sigma = np.zeros_like(q), np.zeros_like(q), np.zeros(s.size)
+    dq[:1], ddq[:1], sigma[:1] = tracker.rates(q[:1], first[:1], second[:1])
+    for k in range(1, s.size):
+        h, at = s[k] - s[k - 1], slice(k, k + 1)
+        guess = q[k - 1] + h * dq[k - 1] + 0.5 * h * h * ddq[k - 1]
+        for _ in range(CORRECTIONS):
+            q[at], arrived = tracker.solve(X[at], guess[None])
+            if not arrived[0] or np.abs(q[k] - q[k - 1]).max() > FARTHEST:
+                return q, (dq, ddq, sigma), k
+            dq[at], ddq[at], sigma[at] = tracker.rates(q[at], first[at], second[at])
+            guess = q[k - 1] + 0.5 * h * (dq[k - 1] + dq[k]) + h * h / 12.0 * (ddq[k - 1] - ddq[k])
+    return q, (dq, ddq, sigma), s.size
+
+
 def _clear_path(tracker: Tracker, curve: Curve, q_start: Array) -> JointPath | None:
     """``follow`` of a line or a blend in compiled code; None where it is not that simple."""
-    found = kernel_entries(tracker.robot) if isinstance(curve, Line | Blend) else None
+    found = tracker.entries if isinstance(curve, Line | Blend) else None
     if found is None:
         return None
     assert isinstance(curve, Line | Blend)
@@ -251,7 +337,7 @@ def _clear_path(tracker: Tracker, curve: Curve, q_start: Array) -> JointPath | N
     near = np.array([ACCURACY / size, 0.1 * ACCURACY / size, CLOSEST * CLOSEST * curve.length, SINGULAR**2])
     kind = LINE if isinstance(curve, Line) else BLEND
     back = NO_ROWS if tracker.back is None else tracker.back
-    m = follow_curve(found[0], tracker.weights, kind, *curve.numbers, back, near, s, path, count)
+    m = follow_curve(found, tracker.weights, kind, *curve.numbers, back, near, s, path, count)
     if m == UNCLEAR:
         return None
     q, dq, ddq = path[:, :m].copy()

@@ -19,6 +19,7 @@ from servotwin.motion.limits import MotionLimits
 
 # Where the file states no jerk: j = USUAL a^2 / V, see eq:usual-jerk.
 USUAL = 2.0
+NOTHING = 1e-9  # of a joint's speed: less is not planned for
 
 
 def _extremes(profiles: Sequence[Any]) -> tuple[Array, Array]:
@@ -124,6 +125,7 @@ class OnlinePlanner:
     def towards(self, qd: ArrayLike) -> None:
         """Go at this velocity (n,) from now on, each joint for itself, and come to rest at the limits of position."""
         wanted = np.array(self._list("qd", qd))
+        wanted = np.where(np.abs(wanted) > NOTHING * self.limits.speed, wanted, 0.0)
         q = np.array(self._input.current_position)
         end = np.where(wanted > 0.0, self.limits.q_max, self.limits.q_min)
         ahead = np.where(wanted > 0.0, end > q, end < q)
@@ -168,7 +170,13 @@ class OnlinePlanner:
 
     def step(self) -> tuple[Array, Array, Array]:
         """Position, velocity and acceleration (n,) one period later."""
-        result = self._planner.update(self._input, self._output)
+        try:
+            result = self._planner.update(self._input, self._output)
+        except (
+            ValueError,
+            self._ruckig.RuckigError,
+        ) as error:  # also results that it has no names for, such as -101
+            raise InputError(f"no motion leads from the present state to the target ({error})") from None
         self._check(result)
         self._output.pass_to_input(self._input)
         self._finished = result == self._ruckig.Result.Finished

@@ -12,6 +12,7 @@ from servotwin.design.accuracy.other_tests import Settings
 from servotwin.design.accuracy.predict import TESTS, Accuracy, Question, Show, predict
 from servotwin.design.studies.workers import Workers
 from servotwin.presentation import ShowsItself, Tabulates
+from servotwin.robot.described import Given, source_of
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -37,7 +38,7 @@ class DrawnAccuracy(Accuracy, Tabulates, ShowsItself):
 
 
 def iso9283(
-    robot: RobotDescription | str | Path,
+    robot: Given,
     *,
     payload: float | None = None,
     speeds: Sequence[float] = (1.0,),
@@ -86,5 +87,6 @@ def iso9283(
         pwm=pwm, settings=settings or Settings(),
     )  # fmt: skip
     where = Workers(workers, cluster, ca, certificate, key)
-    found = predict(robot, question, overrides, where, progress)
+    source = robot if isinstance(robot, RobotDescription) else source_of(robot)
+    found = predict(source, question, overrides, where, progress)
     return DrawnAccuracy(**{item.name: getattr(found, item.name) for item in fields(found)})

@@ -89,13 +89,13 @@ def mechanism_figure(robot: Robot, q: ArrayLike | None = None) -> Any:
     figure.update_layout(
         height=520,
         margin={"l": 0, "r": 0, "t": 0, "b": 0},
-        scene=_scene(np.vstack([*lines, *dots.T])),
+        scene=scene_box(np.vstack([*lines, *dots.T])),
         legend={"orientation": "h"},
     )
     return figure
 
 
-def _scene(points: np.ndarray) -> dict[str, Any]:
+def scene_box(points: np.ndarray) -> dict[str, Any]:
     """A box around points (k, 3) [m], seen from so far that its corners, ticks and titles are within the picture.
 
     Plotly chooses the range -1 to 1 for an axis along which a planar mechanism does not extend, and looks at the box

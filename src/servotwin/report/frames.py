@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from servotwin.hil.result import SubstitutionResult
     from servotwin.motion.optimal.result import OptimalMotion
     from servotwin.report.drawn_calibration import DrawnPlan
+    from servotwin.robot.derive import RobotEquations
     from servotwin.robot.robot import Robot
     from servotwin.simulation.job_plan import JobPlan
     from servotwin.simulation.job_run import JobRun
@@ -145,6 +146,15 @@ def path_rows(plan: JobPlan) -> list[dict[str, Any]]:
         }
         for path in plan.paths
     ]  # fmt: skip
+
+
+def of_equations(equations: RobotEquations, library: str | None = None) -> Any:
+    """Entries of mass matrix M, Coriolis matrix C and gravity g as text, counted from 1; column 0 of a vector."""
+    n = equations.closed_form.n
+    places = [(name, i, j) for name in "MC" for i in range(1, n + 1) for j in range(1, n + 1)]
+    rows = [{"part": m, "row": i, "column": j, "entry": equations.entry(m, i, j)} for m, i, j in places]
+    rows += [{"part": "g", "row": i, "column": 0, "entry": equations.entry("g", i)} for i in range(1, n + 1)]
+    return row_frame(rows, library)
 
 
 def of_catalogue(catalogue: Catalogue, kind: str = "motors", *, library: str | None = None) -> Any:

@@ -289,3 +289,39 @@ def of_step(step: Any) -> go.Figure:
     for k, name in enumerate("xyz"):
         figure.add_trace(line(t, MM * (p[:, k] - p[0, k]), name, colour(k), hovertemplate="%{y:.4g} mm"))
     return figure
+
+
+def of_info(info: Any) -> go.Figure:
+    """The arm at home."""
+    return of_robot(info.robot)
+
+
+def of_poses(poses: Any) -> go.Figure:
+    """The arm at the joint positions, with the frames that were asked for."""
+    figure = of_robot(poses.robot, poses.q)
+    at = np.array([X[:3, 3] for X in poses.frames.values()]).T
+    figure.add_trace(
+        go.Scatter3d(
+            x=at[0], y=at[1], z=at[2], mode="markers+text", text=list(poses.frames), name="frames",
+            marker={"size": 4, "color": COLOURS[0]},
+        )
+    )  # fmt: skip
+    return figure
+
+
+def of_solutions(solutions: Any) -> go.Figure:
+    """The arm in every branch, which the legend tells apart."""
+    from servotwin.report.equations_page import scene_box
+
+    figures = [of_robot(solutions.robot, q) for q in solutions.q[:MOST_LINES]]
+    if not figures:
+        raise ServotwinError("there is no solution to draw")
+    figure = figures[0]
+    figure.data[0].name = "solution 1"
+    lines = [np.array([one.data[0].x, one.data[0].y, one.data[0].z], dtype=np.float64).T for one in figures]
+    figure.update_layout(scene=scene_box(np.vstack(lines)))
+    for k, other in enumerate(figures[1:], 2):
+        links = other.data[0]
+        links.update(name=f"solution {k}", line={"width": 4, "color": colour(k - 2)})
+        figure.add_trace(links)
+    return figure

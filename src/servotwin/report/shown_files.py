@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from servotwin.robot.derive import RobotEquations
     from servotwin.simulation.job_run import JobRun
 
+EQUATION_FILES = ("equations.html", "equations.py")
 ENDINGS = (".html", ".txt", ".md", ".tex", ".m", ".wl", ".py")
 
 
@@ -89,9 +90,19 @@ def of_compared(compared: Any, folder: str | Path, *, overwrite: bool = False) -
 def of_equations(
     equations: RobotEquations, file: str | Path, form: FormName = "MCg", *, overwrite: bool = False
 ) -> Path:
-    """Write the equations; the ending decides: .html, .txt, .md, .tex, .m or .wl (Mathematica), .py."""
-    from servotwin.description.file_write import export_text
+    """Write the equations; the ending decides: .html, .txt, .md, .tex, .m or .wl (Mathematica), .py.
 
+    A name without an ending is a folder, which gets ``equations.html`` and ``equations.py``.
+    """
+    from servotwin.description.file_write import export_text
+    from servotwin.simulation.results.folder import replaced_folder
+
+    if not Path(file).suffix or Path(file).is_dir():
+        with replaced_folder(file, frozenset(EQUATION_FILES), overwrite=overwrite) as place:
+            for name in EQUATION_FILES:
+                text = equations_text(equations, Path(name).suffix, form)
+                (place / name).write_text(text, encoding="utf-8")
+        return Path(file)
     export_text(file, equations_text(equations, Path(file).suffix.lower(), form), overwrite=overwrite)
     return Path(file)
 

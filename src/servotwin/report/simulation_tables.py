@@ -8,6 +8,7 @@ from servotwin.description.display import BAR, GRAMS, LITRES_PER_MINUTE, MS, PER
 from servotwin.report.page import Cell
 from servotwin.report.simulation_view import View
 from servotwin.simulation.results.limits_met import excess_size
+from servotwin.simulation.results.window_counts import window_words
 
 MOST_EVENTS = 60
 SENSIBLE = 1e5  # values and percentages beyond are those of a run that diverged
@@ -180,6 +181,7 @@ def run_rows(shown: View) -> list[list[str | Cell]]:
         "intervals_per_current_period_max": "most intervals in a current period",
     }
     rows += [(label, str(numbers[key])) for key, label in names.items() if numbers.get(key) is not None]
+    rows += _window_rows(numbers.get("windows"))
     times = {
         "wall_s": "time to simulate",
         "planning_s": "time to plan the motion",
@@ -190,6 +192,16 @@ def run_rows(shown: View) -> list[list[str | Cell]]:
             rows.append((label, f"{numbers[key]:.3g} s"))
     rows.append(("recorded", f"{len(shown.t)} instants, {len(result.signals)} signals"))
     return [[Cell(label, "strong"), text] for label, text in rows]
+
+
+def _window_rows(windows: dict[str, Any] | None) -> list[tuple[str, str]]:
+    """Windows by what carried them, and those that were left to the steps from edge to edge."""
+    if not windows:
+        return []
+    kinds = ", ".join(f"{name} {count}" for name, count in windows["carried"].items())
+    rows = [("windows", kinds)] if kinds else []
+    words = window_words(windows)
+    return [*rows, ("handed over", words)] if words else rows
 
 
 def plant_rows(shown: View) -> list[list[str | Cell]]:

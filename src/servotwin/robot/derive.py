@@ -22,7 +22,7 @@ from servotwin.equations.readable.regressor import BaseParameters, base_paramete
 from servotwin.equations.readable.writer import Writer
 from servotwin.errors import ServotwinError, ShapeError, UnsupportedError
 from servotwin.mechanism.model import Array
-from servotwin.presentation import Reports, ShowsItself
+from servotwin.presentation import Reports, ShowsItself, Tabulates
 from servotwin.robot.arguments import joint_array
 from servotwin.robot.regular import regular_poses
 from servotwin.robot.robot import Robot
@@ -82,12 +82,16 @@ def numbered(robot: Robot, language: str, functions: Sequence[str] | None = None
 
 
 @dataclass(frozen=True)
-class RobotEquations(Reports, ShowsItself):
+class RobotEquations(Tabulates, Reports, ShowsItself):
     """Closed forms of one robot and the ways to write them down."""
 
     robot: Robot
     closed_form: Equations
     drives: bool = False
+
+    def __repr__(self) -> str:
+        """A line; ``text()`` and its like write the equations."""
+        return f"<RobotEquations of {self.robot.name}: {self.closed_form.n} coordinates>"
 
     @cached_property
     def about(self) -> About:

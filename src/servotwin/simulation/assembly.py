@@ -30,6 +30,7 @@ from servotwin.simulation.results.repeatability import visit_summary
 from servotwin.simulation.results.result import Result, RunEvent
 from servotwin.simulation.results.signals import joint_kinds, make_signals, make_zoom
 from servotwin.simulation.results.summary import axis_summaries, events_of, tip_errors
+from servotwin.simulation.results.window_counts import window_summary
 from servotwin.simulation.scenario.scenario import Scenario
 
 WELL = (
@@ -218,6 +219,7 @@ def collect(
             *carried_notes(scenario.plant_description, scenario.solver.method),
             *source_notes(scenario.plant_description),
         ],
+        "windows": window_summary(machine),
         "intervals_per_current_period_max": int(machine.world["state"]["intervals_max"][0]),
         "estimated_step_error": None
         if scenario.solver.method == "rk4"

@@ -12,7 +12,7 @@ from servotwin.jobs.program import Program
 from servotwin.jobs.syntax import Job
 from servotwin.motion.limits import MotionLimits
 from servotwin.motion.retiming import Limiting, limiting, quickest
-from servotwin.presentation import Plots, ShowsItself, Tabulates
+from servotwin.presentation import Plots, Reports, ShowsItself, Tabulates
 from servotwin.robot.robot import Robot
 from servotwin.simulation.job_run import rehearse
 from servotwin.simulation.results.job_log import JobLog
@@ -32,12 +32,17 @@ class PlannedPath:
 
 
 @dataclass(frozen=True)
-class JobPlan(Plots, Tabulates, ShowsItself):
+class JobPlan(Plots, Tabulates, Reports, ShowsItself):
     """What a job does on an arm that follows exactly, and its paths; ``log`` has its duration and alarms."""
 
     log: JobLog
     robot: str
     paths: tuple[PlannedPath, ...]
+
+    def __repr__(self) -> str:
+        """A line; the log and the paths have the rest."""
+        took = "not finished" if self.duration is None else f"{self.duration:.3f} s"
+        return f"<JobPlan of {self.log.job} on {self.robot}: {took}, {len(self.paths)} paths>"
 
     @property
     def duration(self) -> float | None:

@@ -83,6 +83,12 @@ class JobRun(NamedTuple):
     def _repr_html_(self) -> str:
         return str(present(self, "html"))
 
+    def __repr__(self) -> str:
+        """How it went, in a line; log and result have the rest."""
+        end = "finished" if self.log.finished else f"not finished: {self.log.reason}"
+        alarms = f", {len(self.log.alarms)} alarms" if self.log.alarms else ""
+        return f"<JobRun of {self.result.scenario.robot}: {self.log.cycle_time_s:.3f} s, {end}{alarms}>"
+
 
 class JobFailedError(SimulationError):
     """The simulation of a job could not be carried to its end; ``run`` is what there is of it."""

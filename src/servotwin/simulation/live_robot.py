@@ -10,7 +10,9 @@ import numpy as np
 
 from servotwin.control.main.alarms import watch_of
 from servotwin.control.main.exchange import Command, PointStore, Reply, Settings
+from servotwin.control.main.leading_stop import following_of
 from servotwin.control.main.main_controller import MainController
+from servotwin.control.main.overshoot import overshoot_of, settling_rate_of
 from servotwin.control.main.pulses import Pulses
 from servotwin.control.main.states import Event
 from servotwin.control.servo.axis_data import controller_of
@@ -122,7 +124,12 @@ class LiveRobot:
         start = self.robot.q_home if q is None else np.asarray(q, dtype=np.float64)
         self.surroundings = Surroundings()
         self.plant: Plant = IdealPlant(start, self.surroundings)
+        self.settling_rate = 0.0  # 1/s at which drives come after a reference that stands; zero: at once
         if drives:
+            self.settling_rate = settling_rate_of(description)
+            reference = self.controller.reference
+            reference.following, reference.unled = following_of(self.robot, self.limits, description)
+            reference.overshoot = overshoot_of(self.robot, self.limits, description)
             check_live(description, AVERAGED)
             truth = as_built(description)
             as_it_is = (

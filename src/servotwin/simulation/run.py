@@ -6,19 +6,18 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from servotwin.control.servo.axis_data import controller_of
 from servotwin.control.servo.user_laws import PythonLaw, UserLaw
-from servotwin.control.tuning.shaper_choice import ShaperChoice
 from servotwin.description.checks import motor_names
 from servotwin.description.fields import nanoseconds
 from servotwin.errors import InputError, SimulationError
 from servotwin.motion.frame_ranges import check_moves
 from servotwin.motion.moving_start import MovingStart
 from servotwin.motion.point_moves import PlannedMoves, PointMotion, check_quantities
-from servotwin.motion.shaping import ShapedMotion, shaped_joints
 from servotwin.robot.robot import Robot
 from servotwin.simulation.assembly import Run, collect, machine_of, robots_of
 from servotwin.simulation.plant.environment import environment_notes
@@ -41,6 +40,9 @@ from servotwin.simulation.scenario.scenario import (
     read_scenario,
     start_speed,
 )
+
+if TYPE_CHECKING:
+    from servotwin.motion.shaping import ShapedMotion
 
 CHUNK = 200_000_000  # ns between two looks at the clock, the progress bar and Ctrl-C
 MOST_WINDOWS = 100_000  # of the current loop in between
@@ -85,6 +87,12 @@ class ScenarioRun(Run):
     law: UserLaw | None
     duration_ns: int
     budget: Budget = field(default_factory=Budget)
+
+    @property
+    def shaping(self) -> float | None:
+        """How much longer the shaped motion is than the planned one [s]; None if it is not shaped."""
+        added: float | None = getattr(self.reference, "added", None)
+        return added
 
 
 def prepare(
@@ -155,6 +163,12 @@ def shaped_moves(
     scenario: Scenario, model: Robot, planned: PointMotion | MovingStart
 ) -> PointMotion | MovingStart | ShapedMotion:
     """The moves of a scenario as the main controller shapes them; as they are if it does not."""
+    control = controller_of(scenario.description)
+    if control.shaping.shaper == "none":
+        return planned
+    from servotwin.control.tuning.shaper_choice import ShaperChoice  # which most runs do without
+    from servotwin.motion.shaping import shaped_joints
+
     choice = ShaperChoice.of(scenario.description, model)
     if choice is None:
         return planned
@@ -164,7 +178,6 @@ def shaped_moves(
             file=str(scenario.path or scenario.name),
             field="initial.speed",
         )
-    control = controller_of(scenario.description)
     return shaped_joints(
         planned.sample,
         planned.start_times,
@@ -268,8 +281,8 @@ def carry_out(run: ScenarioRun, progress: Callable[[float], None]) -> Result:
         failure, refused = f"{run.scenario.name}: {error}", error
     wall = time.perf_counter() - began - run.machine.compile_s
     result = collect(run, run.reference, wall, happened, failure=failure)
-    if isinstance(run.reference, ShapedMotion):
-        result.summary["shaping_s"] = run.reference.added
+    if run.shaping is not None:
+        result.summary["shaping_s"] = run.shaping
     if run.failed or refused is not None or over is not None:
         raise SimulationError(str(result.summary["failure"]), result) from getattr(refused, "__cause__", None)
     return result

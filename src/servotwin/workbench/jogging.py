@@ -24,6 +24,7 @@ from servotwin.workbench.quantities import positions_of, read_quantity
 
 if TYPE_CHECKING:
     from servotwin.motion.trajectory import Trajectory
+    from servotwin.robot.described import Given
 
 DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
 
@@ -61,7 +62,7 @@ class JogStep(Plots, Tabulates, ShowsItself):
 
 
 def jog(
-    robot: RobotDescription | str | Path,
+    robot: Given,
     joint: str | None = None,
     by: float | str | None = None,
     *,
@@ -84,13 +85,11 @@ def jog(
     >>> st.jog("gsis-scara", "A", "5 deg").duration > 0.0
     True
     """
-    from servotwin.description.load import read_description
     from servotwin.mechanism.build import build_mechanism
+    from servotwin.robot.described import description_of, source_of
 
-    if isinstance(robot, RobotDescription):
-        description, name = robot, robot.name
-    else:
-        description, name = read_description(robot, dict(overrides or {})), str(robot)
+    description = description_of(robot, overrides)
+    name = robot.name if isinstance(robot, RobotDescription) else str(source_of(robot))
     model = Robot(build_mechanism(description), title=description.title)
     before = start_pose(model, q, points, start)
     step = read_step(model, joint, by, shift or {}, tool=tool, speed=speed)
@@ -105,13 +104,15 @@ def start_pose(
 ) -> Array:
     """Where the arm stands (n,): as given, at a taught point, or at home."""
     if q is not None and start is not None:
-        raise InputError("--q and --from exclude each other; give one of them", field="--from")
+        raise InputError(
+            "joint positions and a taught point exclude each other; give one of them", field="start"
+        )
     if q is not None:
-        return positions_of(q, robot, "--q")
+        return positions_of(q, robot)
     if start is None:
         return robot.q_home
     if points is None:
-        raise InputError("no points file; expected one, such as --points pick.points.yaml", field="--points")
+        raise InputError("no points file; expected one, such as pick.points.yaml", field="points")
     from servotwin.jobs.points_file import read_points
     from servotwin.jobs.resolve import Resolver
 
@@ -131,26 +132,28 @@ def read_step(
     """The step that the options describe: one joint, or one direction of the tool."""
     given = dict(shifts)
     if (joint is None) == (not given) or len(given) > 1:
-        wanted = "--joint with --by, or one of --x, --y, --z, --rx, --ry, --rz"
+        wanted = f"a joint and its step, or a step of the tool along one of {', '.join(DIRECTIONS)}"
         raise InputError(f"one step at a time; expected {wanted}", field="jog")
     if joint is not None:
         if tool:
-            raise InputError("a joint has no frame; expected --tool with --x, --y, ...", field="--tool")
+            raise InputError(
+                "a joint has no frame; expected a step of the tool along x, y, ...", field="tool"
+            )
         k = _joint(robot, joint)
         if by is None:
-            raise InputError("no step; expected one, such as --by '5 deg'", field="--by")
+            raise InputError("no step; expected one, such as '5 deg'", field="by")
         direction = tuple(1.0 if i == k else 0.0 for i in range(robot.n))
-        return Jog("joint", direction, speed / 100.0, _quantity("--by", by, robot.joint_units[k]))
+        return Jog("joint", direction, speed / 100.0, _quantity("by", by, robot.joint_units[k]))
     if by is not None:
         raise InputError(
-            "--by belongs to --joint; the step of the tool stands in --x, --y, ...", field="--by"
+            "belongs to a joint; the step of the tool stands with its direction, x, y, ...", field="by"
         )
     ((axis, text),) = given.items()
     if axis not in DIRECTIONS:
         raise InputError(
             f"no direction {quoted(axis)}; expected one of {', '.join(DIRECTIONS)}", field="shift"
         )
-    length = _quantity(f"--{axis}", text, "m" if len(axis) == 1 else "rad")
+    length = _quantity(axis, text, "m" if len(axis) == 1 else "rad")
     along = tuple(1.0 if name == axis else 0.0 for name in DIRECTIONS)
     return Jog("tool" if tool else "base", along, speed / 100.0, length)
 
@@ -160,7 +163,7 @@ def _joint(robot: Robot, name: str) -> int:
         return robot.joint_names.index(name)
     hint = did_you_mean(name, list(robot.joint_names))
     raise InputError(
-        f"no joint {quoted(name)}; expected one of {', '.join(robot.joint_names)}{hint}", field="--joint"
+        f"no joint {quoted(name)}; expected one of {', '.join(robot.joint_names)}{hint}", field="joint"
     )
 
 
@@ -194,7 +197,7 @@ def _record(name: str, robot: Robot, q: Array, points: str | Path | None, source
     from servotwin.workbench.taught import taught_points
 
     if points is None:
-        raise InputError("no points file; expected one, such as --points pick.points.yaml", field="--points")
+        raise InputError("no points file; expected one, such as pick.points.yaml", field="points")
     notes: list[str] = []
     taught_points(str(points), robot, source, notes.append).record(name, q, replace_old=False)
     return tuple(notes)

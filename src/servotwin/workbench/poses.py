@@ -14,14 +14,14 @@ from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
 from servotwin.mechanism.spatial import rot_rpy, transform
 from servotwin.mechanism.urdf_export import roll_pitch_yaw
-from servotwin.presentation import ShowsItself, Tabulates
+from servotwin.presentation import Plots, Reports, ShowsItself, Tabulates
 from servotwin.report.labels import plain, unit_key
 from servotwin.robot.robot import Robot
 from servotwin.workbench.quantities import outside_limits, positions_of, robot_of
 
 
 @dataclass(frozen=True)
-class Poses(Tabulates, ShowsItself):
+class Poses(Plots, Tabulates, Reports, ShowsItself):
     """Poses of frames in the base, each (4, 4) with lengths in m, at joint positions ``q`` (n,) [rad, m]."""
 
     robot: Robot
@@ -62,7 +62,7 @@ class Poses(Tabulates, ShowsItself):
 
 
 @dataclass(frozen=True)
-class Solutions(Tabulates, ShowsItself):
+class Solutions(Plots, Tabulates, Reports, ShowsItself):
     """Joint positions ``q`` (k, n) [rad, m] that bring a frame to ``pose`` (4, 4), a row for each branch."""
 
     robot: Robot
@@ -123,9 +123,9 @@ def fkine(
     [0.89, 0.64, 0.0]
     """
     if frame is not None and every:
-        raise InputError("--frame and --all exclude each other; give one of them", field="--frame")
+        raise InputError("one frame and every frame exclude each other; give one of them", field="frame")
     model = robot_of(robot, overrides)
-    at = positions_of(q, model, "--q")
+    at = positions_of(q, model)
     found = model.fkine_all(at) if every else {frame or model.mechanism.tool: model.fkine(at, frame)}
     return Poses(model, at, found)
 
@@ -150,16 +150,22 @@ def ikine(
     4
     """
     if every and near is not None:
-        raise InputError("--near and --all exclude each other; give one of them", field="--near")
+        raise InputError(
+            "the nearest solution and every one exclude each other; give one of them", field="near"
+        )
     model = robot_of(robot, overrides)
     angles = None if rpy is None else [float(angle) for angle in np.asarray(rpy, dtype=np.float64)]
+    place = np.asarray(xyz, dtype=np.float64)
+    for name, values in (("xyz", place), ("rpy", np.asarray(angles or (0.0, 0.0, 0.0)))):
+        if values.shape != (3,) or not np.isfinite(values).all():
+            raise InputError("expected three finite numbers", field=name)
     turn = np.eye(3) if angles is None else rot_rpy((angles[0], angles[1], angles[2]))
-    X = transform(turn, np.asarray(xyz, dtype=np.float64))
+    X = transform(turn, place)
     mask = None if angles is not None else (1, 1, 1, 0, 0, 0)
     if every:
         return Solutions(
             model, X, model.ikine_all(X, frame=frame, mask=mask, respect_limits=not ignore_limits)
         )
-    start = None if near is None else positions_of(near, model, "--near")
+    start = None if near is None else positions_of(near, model, "near")
     q = model.ikine(X, start, frame=frame, mask=mask, respect_limits=not ignore_limits)
     return Solutions(model, X, q[np.newaxis])

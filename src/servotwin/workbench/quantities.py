@@ -80,6 +80,8 @@ def positions_of(q: ArrayLike | str, robot: Robot, option: str = "q") -> Array:
     values = np.asarray(q, dtype=np.float64)
     if values.shape != (robot.n,):
         raise InputError(f"has shape {values.shape}; expected ({robot.n},), one for each joint", field=option)
+    if not np.isfinite(values).all():
+        raise InputError("has a value that is not finite; expected a number for each joint", field=option)
     return values
 
 

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from servotwin.presentation import ShowsItself, Tabulates
+from servotwin.presentation import Plots, Reports, ShowsItself, Tabulates
 from servotwin.workbench.info_data import robot_data
+
+if TYPE_CHECKING:
+    from servotwin.robot.described import Given
+    from servotwin.robot.robot import Robot
 
 
 @dataclass(frozen=True)
-class RobotInfo(Tabulates, ShowsItself):
+class RobotInfo(Plots, Tabulates, Reports, ShowsItself):
     """What is known about a robot as plain data in SI: axes, drives, frames, sources, assumptions."""
 
     values: dict[str, Any]
+    robot: Robot
+
+    def __repr__(self) -> str:
+        """A line; ``data()`` has everything."""
+        return f"<RobotInfo of {self['name']}: {self['dof']} coordinates, {len(self['assumptions'])} assumptions>"
 
     def __getitem__(self, key: str) -> Any:
         return self.values[key]
@@ -46,15 +54,17 @@ def _limits(axis: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def info(robot: str | Path, overrides: Mapping[str, str] | None = None) -> RobotInfo:
+def info(robot: Given, overrides: Mapping[str, str] | None = None) -> RobotInfo:
     """What a robot file tells: axes, drives, frames, where its values come from, which of them are assumed and why.
 
     >>> import servotwin as st
     >>> st.info("gsis-scara")["dof"]
     4
     """
-    from servotwin.description.load import read_description
     from servotwin.mechanism.build import build_mechanism
+    from servotwin.robot.described import description_of
+    from servotwin.robot.robot import Robot
 
-    description = read_description(robot, dict(overrides or {}))
-    return RobotInfo(robot_data(description, build_mechanism(description)))
+    description = description_of(robot, overrides)
+    mechanism = build_mechanism(description)
+    return RobotInfo(robot_data(description, mechanism), Robot(mechanism, title=description.title))

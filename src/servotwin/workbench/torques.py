@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from servotwin.errors import InputError
 from servotwin.mechanism.model import Array
-from servotwin.presentation import Plots, ShowsItself, Tabulates
+from servotwin.presentation import Plots, Reports, ShowsItself, Tabulates
 from servotwin.report.labels import joint_units, plain, unit_key
 from servotwin.robot.robot import Robot
 from servotwin.workbench.quantities import outside_limits, positions_of, robot_of
@@ -21,7 +21,7 @@ PARTS = ("inertia", "velocity", "gravity", "external")
 
 
 @dataclass(frozen=True)
-class Torques(Plots, Tabulates, ShowsItself):
+class Torques(Plots, Tabulates, Reports, ShowsItself):
     """Joint torques ``effort`` (n,) [N m, N] of a motion; ``parts`` sum up to it: tau = M qdd + C qd + g - J^T f."""
 
     robot: Robot
@@ -112,7 +112,7 @@ def rne(
     [50.59, 11.12]
     """
     model = robot_of(robot, overrides)
-    at = positions_of(q, model, "--q")
+    at = positions_of(q, model)
     rest = np.zeros(model.n)
     speed, acceleration = (
         rest if given is None else positions_of(given, model, name)

@@ -76,7 +76,7 @@ def test_jog_prints_both_poses_and_that_nothing_moved(capsys: Capture) -> None:
         ((None, None, NOTHING), {}, "one step at a time"),
         (("A", "5 deg", {**NOTHING, "x": "1 mm"}), {}, "one step at a time"),
         ((None, None, {**NOTHING, "x": "1 mm", "y": "1 mm"}), {}, "one step at a time"),
-        ((None, "5 deg", {**NOTHING, "x": "1 mm"}), {}, "--by belongs to --joint"),
+        ((None, "5 deg", {**NOTHING, "x": "1 mm"}), {}, "--by: belongs to a joint"),
         (("A", "5 deg", NOTHING), {"tool": True}, "a joint has no frame"),
         (("A", "5 deg", NOTHING), {"speed": 0.0}, "--speed"),
         (("A", "5 deg", NOTHING), {"q": BENT, "start": "P1"}, "exclude each other"),

@@ -243,7 +243,7 @@ def test_process_that_compiles_beside_ends_with_the_command(monkeypatch: pytest.
 
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
     monkeypatch.setattr(pieces, "start_compiler", lambda names: child)
-    monkeypatch.setattr(type(pieces.PIECES["dc"]), "on_disk", False)
+    monkeypatch.setattr(type(pieces.compiled_piece("dc")), "on_disk", False)
     monkeypatch.setattr(pieces, "processors", lambda: 2)
 
     def interrupted() -> None:

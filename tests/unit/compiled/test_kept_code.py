@@ -7,9 +7,9 @@ import pytest
 from servotwin.compiled.dependencies import dependency_digest
 from servotwin.control.servo.tasks import step_servo
 from servotwin.simulation.plant.loop import run
-from servotwin.simulation.plant.pieces import PIECES, WEIGHTS, aside
+from servotwin.simulation.plant.pieces import PIECES, WEIGHTS, aside, compiled_piece
 
-FUNCTIONS = {name: piece.function for name, piece in PIECES.items()}
+FUNCTIONS = {name: compiled_piece(name).function for name in PIECES}
 FUNCTIONS |= {"run": run.py_func, "step_servo": step_servo.py_func}  # type: ignore[attr-defined]
 
 

@@ -10,8 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from llvmlite import binding as llvm
 from numba import from_dtype, njit
+from numba.core import errors
+from numba.core.codegen import CPUCodegen
 from numba.core.compiler import run_frontend
+from numba.core.registry import cpu_target
 from numba.core.targetconfig import Option, TargetConfig
 from numba.core.types import Record
 
@@ -113,6 +117,7 @@ if sys.argv[1] == "numba":
     quicker.Inst._rec_list_vars = quicker._write_variables
     quicker.Function.get_call_type = quicker._find_call_type
     quicker.PostProcessor.run = quicker._process
+    quicker.CPUCodeLibrary._optimize_functions = quicker._optimize_all
 kind = np.dtype([("a", "f8"), ("b", "f8", (3,)), ("n", "i8")])
 
 @jit.helper
@@ -175,6 +180,34 @@ def test_variables_of_instructions_are_listed_as_by_numbas_own_method() -> None:
         assert numba_quicker._variables(inst, inst.__dict__) == numba_quicker._write_variables(
             inst, inst.__dict__
         )
+
+
+@pytest.mark.skipif(numba_quicker._scheme is None, reason="numba marks messages where there is colorama")
+def test_messages_are_marked_as_by_numbas_own_method() -> None:
+    scheme = errors.HighlightColorScheme(errors.themes["dark_bg"])
+    for words in (
+        ("no such field",),
+        ("no such field", scheme._errmsg),
+        ("", None, None),
+        ("Größe", "", "x"),
+    ):
+        assert scheme._markup(*words) == numba_quicker._set_up_and_mark(scheme, *words)
+    assert type(scheme)._markup is numba_quicker._mark_up
+
+
+def test_nothing_is_optimised_in_declarations(monkeypatch: pytest.MonkeyPatch) -> None:
+    optimised = []
+    asked = CPUCodegen._function_pass_manager
+
+    def counted(self: Any, **options: Any) -> Any:
+        optimised.append(self)
+        return asked(self, **options)
+
+    monkeypatch.setattr(CPUCodegen, "_function_pass_manager", counted)
+    library = cpu_target.target_context.codegen().create_library("declarations")
+    twice = "define double @twice(double %x) {\n %y = fadd double %x, %x\n ret double %y\n}"
+    library.add_llvm_module(llvm.parse_assembly("declare double @sin(double)\n" + twice))
+    assert len(optimised) == 1
 
 
 def test_helper_is_compiled_once_for_all_written_numbers() -> None:

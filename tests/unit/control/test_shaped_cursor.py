@@ -9,9 +9,9 @@ import pytest
 
 from servotwin.control.main.exchange import Feedback
 from servotwin.control.main.main_controller import MainController
-from servotwin.control.main.shaped_cursor import ShapedCursor
+from servotwin.control.main.shaped_cursor import CLOSE, ShapedCursor
 from servotwin.control.main.states import Event, Mode, State
-from servotwin.control.main.time_scaling import FIRM, GENTLE, HARD, Cursor, Pace, Planned
+from servotwin.control.main.time_scaling import FIRM, GENTLE, HARD, RAMP, Cursor, Pace, Planned
 from servotwin.description.load import read_description
 from servotwin.mechanism.build import build_mechanism
 from servotwin.mechanism.model import Array
@@ -280,3 +280,55 @@ def test_nothing_is_ahead_of_a_shaped_cursor_that_was_stopped() -> None:
     assert len(cursor.ahead(T, 1.0).times) > 0
     cursor.advance(T, 0.0, FIRM)
     assert len(cursor.ahead(T, 1.0).times) == 0
+
+
+def test_stop_that_leads_begins_and_ends_its_braking_gently() -> None:
+    cursor = shaped(line(0.5))
+    for _ in range(700):
+        cursor.advance(T, 1.0, GENTLE)
+    cursor.stand_back(cursor.time, cursor.rate_now)
+    pace = float(np.linalg.norm(cursor.path.motion_at(cursor.time, 1.0, 0.0)[1]))
+    braking = float(np.linalg.norm(cursor.advance(T, 0.0, HARD)[0][1])) / pace / 0.2  # to rest in 0.2 s
+    cursor.slopes = lambda *_: (-braking, np.inf)
+    cursor.stand_back(cursor.time, cursor.rate_now)
+    slowing = []
+    while not cursor.at_rest:
+        _, qd, qdd = cursor.advance(T, 0.0, HARD)[0]
+        if not cursor.at_rest:
+            slowing.append(-float(qdd @ qd) / float(np.linalg.norm(qd)) / pace)
+    assert max(slowing) == pytest.approx(braking, rel=0.1)
+    assert slowing[0] < 1.5 * braking * T / RAMP
+    assert np.abs(np.diff(slowing)).max() < 0.1 * braking
+    assert len(slowing) * T == pytest.approx(0.2 + RAMP, rel=0.15)
+
+
+@cache
+def scara() -> tuple[MainController, Planned]:
+    """A SCARA whose period is long, 16 ms, with its limits, and a line that bends the ways of its joints."""
+    shaping = {"shaper": "zvd", "frequency": "5 Hz", "damping": "0.05"}
+    changes = {f"controller.shaping.{key}": value for key, value in shaping.items()}
+    description = read_description("gsis-scara", changes)
+    arm = Robot(build_mechanism(description))
+    limits = limits_of(arm, description)
+    start, end = np.radians([[-60.0, 60.0, 0.0, 0.0], [30.0, 90.0, 0.0, 90.0]])
+    end[2] = 0.05
+    main = make_controller(arm, limits, description)
+    return main, plan(arm, start, [MoveL(arm.fkine(end))], limits, fit=True)
+
+
+@pytest.mark.parametrize("pace", [FIRM, HARD])
+def test_braking_keeps_the_accelerations_to_the_end_of_every_period(pace: Pace) -> None:
+    """The path bends on within a period of 16 ms: what it allows at the begin took axes 3 % beyond their limits."""
+    main, trajectory = scara()
+    period, most = main.period_ns * 1e-9, 0.0
+    for begin in range(5, 100, 2):
+        cursor = main.reference.cursor_of(trajectory)
+        assert isinstance(cursor, ShapedCursor)
+        for _ in range(begin):
+            before = cursor.advance(period, 1.0, GENTLE)[0][1]
+        while not cursor.at_rest:
+            _, qd, qdd = cursor.advance(period, 0.0, pace)[0]
+            hardest = np.maximum(np.abs(qdd), np.abs(qd - before) / period)
+            most = max(most, float((hardest / (pace.share * main.limits.acceleration)).max()))
+            before = qd
+    assert 0.9 < most <= CLOSE + 1e-4

@@ -157,6 +157,7 @@ def test_include_merges_under_the_local_keys(tmp_path: Path) -> None:
         ("motors.yaml#loop", "a cycle: '#loop' includes itself"),
         ("motors.yaml#maker.smal", "motors.yaml has no entry 'maker.smal'; did you mean 'small'?"),
         ("none.yaml#x", "robot.yaml:4: axes.A.motor.include: no such file 'none.yaml'"),
+        ("parts/gsis-motors.yaml#w100", "a part of the catalogue; did you mean 'gsis-motors.yaml'?"),
         ("motors.yaml#a-list", "is not a mapping; only mappings can be included"),
         ("[1]", "expected 'file#entry'"),
         ('"#axes.A"', "includes itself"),

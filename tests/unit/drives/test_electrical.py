@@ -16,7 +16,7 @@ from servotwin.control.servo.user_laws import PythonLaw
 from servotwin.drives.pmsm.model import pmsm_current_rates, pmsm_torque
 from servotwin.drives.records import MOTOR, zeros
 from servotwin.drives.thermal import heat
-from servotwin.drives.winding_window import ripple_shape
+from servotwin.drives.winding_window import one_pulse_shape, two_pulse_shape
 from servotwin.simulation.run import carry_out
 from tests import small_drives as small
 from tests.small_drives import BUS, DC, LOAD, RATIO, VISCOUS, J, K, L, R
@@ -153,7 +153,8 @@ def test_shape_of_the_ripple_is_that_of_its_integrals(pulses: int, mean: float) 
     beside = ripple - 12 * np.trapezoid(t * ripple, t) * t
     swing = np.trapezoid(cumulative_trapezoid(beside, t, initial=0.0) ** 2, t)
     expected = swing / np.trapezoid(t**3 / 6 * beside, t) ** 2
-    assert ripple_shape.py_func(mean, pulses) == pytest.approx(expected, rel=1e-3)
+    shape = one_pulse_shape if pulses == 1 else two_pulse_shape
+    assert shape.py_func(mean) == pytest.approx(expected, rel=1e-3)
 
 
 def test_voltage_switches_where_carrier_and_modulation_meet(tmp_path: Path) -> None:

@@ -164,6 +164,20 @@ def test_watchdog_has_its_effect_without_sync0(cycle: int, start: int) -> None:
     assert int(drive.drives.drives["state"][0]) in (REACTION, FAULT)
 
 
+@pytest.mark.parametrize(("sync0", "cycles"), [(True, 10), (False, 5)])
+def test_periods_of_28_ms_are_lived_whole_and_once(sync0: bool, cycles: int) -> None:
+    """A robot of the catalogue has them: drives counted 20 ms of each at most, or ran between two SYNC0."""
+    drive = OneDrive()
+    drive.segment.devices[0].cycle_ns = 28_000_000
+    if sync0:
+        _by_sync0(drive, 28_000_000, 0)
+    drive.segment.record["clock"] = ClockKind.WALL
+    _idle(drive, 60)
+    lived = int(drive.segment.record["lived"][0])
+    assert _idle(drive, 280) == pytest.approx(cycles, abs=1)
+    assert int(drive.segment.record["lived"][0]) - lived == pytest.approx(280_000_000, abs=56_000_000)
+
+
 # --- drives ---------------------------------------------------------------------------------------
 
 

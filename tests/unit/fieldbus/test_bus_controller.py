@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import struct
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -26,7 +27,11 @@ from servotwin.fieldbus.ethercat.master.port import SegmentPort
 from servotwin.fieldbus.ethercat.slave.records import ClockKind
 from servotwin.fieldbus.ethercat.slave.segment import Segment
 from servotwin.fieldbus.objects.communication import Identity
+from servotwin.fieldbus.robot.build import robot_drives
 from servotwin.simulation.job_run import rehearse
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def finish(robot: BusRobot) -> None:
@@ -81,6 +86,40 @@ def test_job_over_the_bus_gives_the_targets_of_the_rehearsal() -> None:
     # the drives count what they were told, one frame later: nothing but whole pulses between
     log = run.log[run.log["time_ns"] >= 0]
     assert np.abs(log["position"][1:] - log["target"][:-1]).max() <= 1
+
+
+JOINTS = {
+    "palletizer-4": (
+        "{th1: -40 deg, th2: 90 deg, th3: -90 deg, th5: 0 deg}",
+        "{th1: 40 deg, th2: 90 deg, th3: -90 deg, th5: 0 deg}",
+    ),
+    "gsis-scara": (
+        "{A: -60 deg, B: -60 deg, Z: 0 mm, W: 0 deg}",
+        "{A: 60 deg, B: 60 deg, Z: 50 mm, W: 90 deg}",
+    ),
+    "puma560": (
+        "{j1: -50 deg, j2: -30 deg, j3: 30 deg, j4: 0 deg, j5: 20 deg, j6: 0 deg}",
+        "{j1: 50 deg, j2: 10 deg, j3: -20 deg, j4: 40 deg, j5: -20 deg, j6: 50 deg}",
+    ),
+}
+
+
+@pytest.mark.parametrize("robot", JOINTS)
+def test_job_at_full_speed_ends_on_drives_whose_loops_follow_late(robot: str, tmp_path: Path) -> None:
+    """Periods of 1, 16 and 28 ms; drives live through the whole of each."""
+    first, second = JOINTS[robot]
+    points = f"points:\n  P1: {{joints: {first}}}\n  P2: {{joints: {second}}}\n"
+    (tmp_path / "p.points.yaml").write_text(f"format: servotwin-points/1\nrobot: {robot}\n{points}")
+    (tmp_path / "p.job").write_text("MOVEJ P1 SPEED 100%\nMOVEJ P2 SPEED 100%\n")
+    drives = robot_drives(robot, lock_step=True)
+    before, periods = drives.plant.now_ns, int(drives.segment.record["cycles"][0])
+    run = control_job(tmp_path / "p.job", SegmentPort(drives.segment), robot, settings=LOCK_STEP)
+    assert run.finished, run.log["error"][-1]
+    speed = run.log["q_ref"][1:] - run.log["q_ref"][:-1]
+    limits, T = drives.robot.limits.qd_max, drives.segment.step_ns
+    assert (np.abs(speed) / (limits * T * 1e-9)).max() > 0.95
+    passed = int(drives.segment.record["cycles"][0]) - periods
+    assert drives.plant.now_ns - before == pytest.approx(passed * T, rel=0.01)
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,10 @@ import pytest
 
 from one_drive import DISABLED, ENABLED, ON, QUICK, READY
 from robot_bus import ENABLE, SHUTDOWN, SWITCH_ON, RobotBus
+from servotwin.control.servo.axis_data import HEADROOM
 from servotwin.errors import InputError
-from servotwin.fieldbus.robot.build import axes_of_slaves, robot_drives
+from servotwin.fieldbus.cia402.drive import OFF_LIMIT
+from servotwin.fieldbus.robot.build import axes_of_slaves, following_window, robot_drives
 from servotwin.robot.load import load_robot
 
 TURN = 1 << 20
@@ -246,6 +248,17 @@ def test_objects_know_the_robot(bus: RobotBus) -> None:
     assert bus.object(0, "max_motor_speed") > 3000
     assert bus.object(0, "bus_voltage") == pytest.approx(310_000, rel=0.05)
     assert bus.object(0, "temperature") > 200
+
+
+@pytest.mark.parametrize("robot", ["palletizer-4", "gsis-scara", "puma560", "sixaxis-5kg"])
+def test_window_of_the_following_error_is_twice_the_lag_at_full_speed(robot: str) -> None:
+    """It was one turn of the motor, of up to four that a loop lags: jobs ended with 8611 at half their speed."""
+    made, arm = robot_drives(robot, lock_step=True), load_robot(robot)
+    windows = np.array([made.drives.objects[k]["following_window"][n] for k, n in made.drives.places])
+    axes, fastest = made.machine.axes, np.abs(arm.mechanism.rotors.N) @ arm.limits.qd_max
+    lag = fastest * axes["counts_per_rad"] / axes["K_x"]
+    np.testing.assert_allclose(windows / lag, 2.0 * HEADROOM, rtol=1e-3)
+    assert following_window(1e6, 0.0) == OFF_LIMIT
 
 
 def test_robots_that_have_no_such_drives_are_refused_in_one_line() -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 import servotwin as st
+from own_robots import RAIL_SCARA, written
 from servotwin.motion.curves import line
 from servotwin.motion.errors import PathError
 from servotwin.motion.follow import ACCURACY, Tracker, follow
@@ -35,6 +39,46 @@ def test_path_is_met_between_its_points_with_matching_rates(name) -> None:
     before, after = path.at(s[1:-1] - h), path.at(s[1:-1] + h)
     np.testing.assert_allclose((after[0] - before[0]) / (2 * h), dq[1:-1], atol=1e-5 * np.abs(dq).max())
     np.testing.assert_allclose((after[1] - before[1]) / (2 * h), ddq[1:-1], atol=1e-3 * np.abs(ddq).max())
+
+
+@pytest.mark.parametrize("way", [(0.3, 0.0, 0.0), (0.1, 0.25, -0.05), (0.9, 0.1, 0.1), (0.0, 0.0, 0.04)])
+def test_a_scara_on_a_rail_follows_lines_with_the_shortest_motion(
+    tmp_path: Path, way: tuple[float, float, float]
+) -> None:
+    # Five joints, four ways to move the tool: at every position one motion of the joints leaves it where it is.
+    robot = st.load_robot(written(tmp_path, "rail.yaml", RAIL_SCARA))
+    start, tracker = robot.q_home, Tracker(robot)
+    X_to = robot.fkine(start)
+    X_to[:3, 3] += way
+    curve = line(robot.fkine(start), X_to)
+    path = follow(tracker, curve, start)
+    s = np.linspace(0.0, curve.length, 99)
+    q, _, _ = path.at(s)
+    np.testing.assert_allclose(robot.fkine(q), curve.pose(s), rtol=0, atol=5 * ACCURACY)
+    twist = np.concatenate([np.array(way) / np.linalg.norm(way), np.zeros(3)])
+    shortest = np.linalg.pinv(robot.jacob0(path.q), rcond=1e-9) @ twist
+    np.testing.assert_allclose(path.dq, shortest, atol=1e-6)
+    # An adaptive integration of q' = J^+ x' ends at the same joints: the path is one smooth motion.
+    ended = solve_ivp(
+        lambda _, at: np.linalg.pinv(robot.jacob0(at), rcond=1e-9) @ twist,
+        (0.0, curve.length),
+        start,
+        rtol=1e-10,
+        atol=1e-12,
+    )
+    np.testing.assert_allclose(path.q[-1], ended.y[:, -1], atol=2e-5)
+
+
+def test_a_stretched_scara_on_a_rail_is_singular(tmp_path: Path) -> None:
+    robot = st.load_robot(written(tmp_path, "rail.yaml", RAIL_SCARA))
+    start = np.array(
+        [0.1, np.pi / 2, 0.0, 0.05, 0.0]
+    )  # across the rail: neither rail nor arm moves the tool outwards
+    X_to = robot.fkine(start)
+    X_to[1, 3] -= 0.1
+    with pytest.raises(PathError) as caught:
+        follow(Tracker(robot), line(robot.fkine(start), X_to), start)
+    assert caught.value.what == "singularity"
 
 
 def test_both_branches_of_a_scara_stay_apart() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Callable
@@ -12,8 +13,10 @@ import numpy as np
 import pytest
 
 from pendant_kinematics import fastest, points_of
+from servotwin.control.main.alarms import Alarm, AlarmKind
 from servotwin.errors import InputError
 from servotwin.pendant.cell.folder import inside
+from servotwin.pendant.cell.picture import HELP, picture
 from servotwin.pendant.cell.run import Cell
 from servotwin.pendant.cell.setup import CellSettings
 from servotwin.pendant.page.workbench import Workbench
@@ -26,10 +29,15 @@ class Operated:
     """A cell whose time is counted, with an operator who holds and presses."""
 
     def __init__(
-        self, folder: Path, robot: str = "gsis-scara", plant: str = "ideal", stop_ms: int = 200
+        self,
+        folder: Path,
+        robot: str = "gsis-scara",
+        plant: str = "ideal",
+        stop_ms: int = 200,
+        overrides: dict[str, str] | None = None,
     ) -> None:
         self.answers: list[dict[str, Any]] = []
-        settings = CellSettings(robot, plant, str(folder), stop_ms=stop_ms)
+        settings = CellSettings(robot, plant, str(folder), overrides or {}, stop_ms=stop_ms)
         self.cell = Cell(settings, self.answers.append)
         self.now, self.T = 1_000_000_000, self.cell.period_ns
         self.held: dict[str, Any] = {"switch": 0}
@@ -381,14 +389,25 @@ WAYS_OF = {
 }
 
 
-def runs_a_job(folder: Path, robot: str, mode: str, stop_ms: int = 200) -> Operated:
+def runs_a_job(
+    folder: Path,
+    robot: str,
+    mode: str,
+    stop_ms: int = 200,
+    plant: str = "ideal",
+    *,
+    job: str = "MOVEJ P1 SPEED 100%\nMOVEJ P2 SPEED 100%\n" * 50,
+    ways: tuple[str, str] | None = None,
+    overrides: dict[str, str] | None = None,
+) -> Operated:
     """A cell in which a job goes to and fro at full speed, its page heard of."""
-    points = "".join(f"  P{k + 1}: {{joints: {{{way}}}}}\n" for k, way in enumerate(WAYS_OF[robot]))
+    places = ways or WAYS_OF[robot]
+    points = "".join(f"  P{k + 1}: {{joints: {{{way}}}}}\n" for k, way in enumerate(places))
     (folder / "pendant.points.yaml").write_text(
         f"format: servotwin-points/1\nrobot: {robot}\npoints:\n{points}", encoding="utf-8"
     )
-    (folder / "pendant.job").write_text("MOVEJ P1 SPEED 100%\nMOVEJ P2 SPEED 100%\n" * 50, encoding="utf-8")
-    operated = Operated(folder, robot, stop_ms=stop_ms).ready()
+    (folder / "pendant.job").write_text(job, encoding="utf-8")
+    operated = Operated(folder, robot, plant, stop_ms, overrides).ready()
     assert operated.press("mode", mode=mode)["ok"]
     assert operated.press("load", job="pendant.job")["ok"]
     operated.run(2)
@@ -519,3 +538,30 @@ def test_a_job_is_slowed_for_the_time_to_stand_and_says_so_unless_that_is_longer
 def test_a_time_to_stand_that_cannot_be_is_refused(stop_ms: int) -> None:
     with pytest.raises(InputError, match="expected 150 ms to 5 s"):
         CellSettings("gsis-scara", stop_ms=stop_ms)
+
+
+def test_picture_of_a_job_and_its_alarm_names_files_without_their_folder(operated: Operated) -> None:
+    cell = operated.cell
+    folder = cell.files.folder
+    (folder / "x.job").write_text("WAIT 0.05 s\nWAITFOR IN1 ON TIMEOUT 0.05 s\n", encoding="utf-8")
+    shown: list[dict[str, Any]] = []
+
+    def look() -> None:
+        text = picture(cell.panel, 1, operated.now, {})
+        assert str(folder).encode() not in text
+        shown.append(json.loads(text))
+
+    assert operated.press("load", job="x.job")["ok"]
+    assert operated.press("mode", mode="AUT")["ok"]
+    operated.run(50)
+    assert operated.press("run")["ok"], operated.answers[-1]
+    operated.run(200, each=look)
+    assert "x.job" in {p["file"] for p in shown}
+    controller = cell.live.controller
+    controller.alarms.append(Alarm(AlarmKind.PROGRAM_ERROR, f"{folder}/x.job:2:1: no such point", 0, line=2))
+    look()
+    assert shown[-1]["alarms"][-1]["text"] == "x.job:2:1: no such point"
+
+
+def test_every_kind_of_alarm_has_words_about_what_helps() -> None:
+    assert set(HELP) == set(AlarmKind)

@@ -159,3 +159,18 @@ def test_controller_too_slow_to_brake_in_time_is_refused_and_no_motion_gets_a_ne
     ):
         longest_braking(100_000_000)
     assert longest_braking(100_000_000, 300_000_000) == pytest.approx(0.03)
+    assert longest_braking(2_000_000, late_ns=25_000_000) == pytest.approx(0.126)
+    with pytest.raises(InputError, match=r"150 ms is too short .* 28 ms; expected more than 151 ms"):
+        longest_braking(28_000_000, 150_000_000, 25_000_000)
+
+
+def test_page_that_was_given_up_is_heard_of_again_by_a_newer_word_only() -> None:
+    lease = Lease()
+    lease.take(at(100, RELEASED))
+    assert lease.heard(150 * MS, 60 * MS)
+    assert not lease.heard(170 * MS, 60 * MS)
+    assert not lease.heard(172 * MS, 140 * MS)  # more patience brings nobody back
+    lease.take(at(100, RELEASED))
+    assert not lease.heard(173 * MS, 140 * MS)
+    lease.take(at(165, RELEASED))
+    assert lease.heard(174 * MS, 140 * MS)

@@ -77,6 +77,8 @@ def test_points_are_gone_to_touched_up_renamed_and_deleted(
     p, file = page.page, tmp_path / "jobs" / "pendant.points.yaml"
     p.click("[data-tab=points]")
     row(page, "P2").wait_for(timeout=WAIT)
+    assert "token" in served.url
+    assert p.url == served.url.partition("?")[0]  # the token stays out of the history
     hold(
         page,
         "[aria-label='go to P1']",

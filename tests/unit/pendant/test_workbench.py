@@ -97,3 +97,54 @@ def late(route: object, waiting: list[object]) -> None:
     """Keep a preview or a layout back; let the rest through."""
     work = route.request.post_data_json["do"]  # type: ignore[attr-defined]
     waiting.append(route) if work in ("preview", "layout") else route.continue_()  # type: ignore[attr-defined]
+
+
+CALLED = 'MOVEJ P1 SPEED 60%\nCALL "inner.job"\n'
+
+
+def test_preview_and_check_follow_called_files_as_the_player_does(tmp_path: Path) -> None:
+    own = bench(tmp_path)
+    (tmp_path / "inner.points.yaml").write_text(POINTS, encoding="utf-8")
+    (tmp_path / "inner.job").write_text("MOVEJ P2 SPEED 60%\n", encoding="utf-8")
+    (tmp_path / "pendant.job").write_text("an older text", encoding="utf-8")  # the page's text counts
+    assert own.check("pendant.job", CALLED) == []
+    plan = own.preview("pendant.job", CALLED, [0.0] * 4)
+    assert (plan["finished"], plan["motions"]) == (True, 2)
+    (tmp_path / "inner.job").write_text("WAIT 1 s\nMOVEJ P9 SPEED 60%\n", encoding="utf-8")
+    (found,) = own.check("pendant.job", CALLED)
+    assert (found["line"], found["column"], found["error"]) == (2, 6, True)
+    assert found["text"].startswith("inner.job:2: ")
+    (tmp_path / "inner.job").write_text("MOVEJ\n", encoding="utf-8")
+    (found,) = own.check("pendant.job", CALLED)
+    assert (found["line"], found["error"]) == (2, True)
+    assert found["text"].startswith("inner.job:1: ")
+    (tmp_path / "inner.job").unlink()
+    (found,) = own.check("pendant.job", CALLED)
+    assert (found["line"], found["column"], found["error"]) == (2, 6, True)
+    assert "no such file 'inner.job'" in found["text"]
+
+
+def test_pages_see_neither_the_folder_nor_options_of_the_command(tmp_path: Path) -> None:
+    own = bench(tmp_path)
+    (tmp_path.parent / "outer.job").write_text("WAIT 1 s\n", encoding="utf-8")
+    (tmp_path / "pendant.points.yaml").unlink()
+    found = [
+        *own.check("pendant.job", 'CALL "../outer.job"\n'),
+        *own.check("pendant.job", "MOVEJ P1 SPEED 60%\n"),
+        *own.check("pendant.job", "WAIT 1 s\nMOVE\n"),
+    ]
+    assert len(found) >= 3
+    for problem in found:
+        assert str(tmp_path.parent) not in problem["text"], problem
+        assert "--" not in problem["text"]
+    assert "leads out of the folder" in found[0]["text"]
+
+
+def test_links_that_lead_outward_are_not_listed(tmp_path: Path) -> None:
+    folder = tmp_path / "jobs"
+    folder.mkdir()
+    own = bench(folder)
+    (tmp_path / "outer.job").write_text("WAIT 1 s\n", encoding="utf-8")
+    (folder / "link.job").symlink_to(tmp_path / "outer.job")
+    own.save("own.job", "WAIT 1 s\n")
+    assert own.jobs() == ["own.job"]

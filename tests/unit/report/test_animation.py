@@ -194,20 +194,35 @@ def browser() -> Iterator[Any]:
         yield found
 
 
-def played(browser: Any, tmp_path: Path, fragment: str, wish: str = "") -> tuple[Any, list[str]]:
+@pytest.fixture(scope="module")
+def tab(browser: Any) -> Iterator[Any]:
+    found = opened(browser, 940, 900)
+    yield found
+    found[0].close()
+
+
+@pytest.fixture
+def shown(tab: Any) -> Iterator[Any]:
+    """An empty page: every test loads its own, all of them in the same tab."""
+    found, wrong = tab
+    found.goto("about:blank")
+    wrong.clear()
+    yield found
+    assert wrong == []
+
+
+def play(shown: Any, tmp_path: Path, fragment: str, wish: str = "") -> None:
     page = Page("arm")
     page.fragment(fragment, animation_player())
     (tmp_path / "arm.html").write_text(page.html(), encoding="utf-8")
-    shown, wrong = opened(browser, 940, 900)
     shown.goto((tmp_path / "arm.html").as_uri() + wish)
-    return shown, wrong
 
 
 MOTION = "document.querySelector('.animation').servotwinMotion"
 
 
 @needs_browser
-def test_two_motions_of_a_page_share_one_player(browser: Any, tmp_path: Path) -> None:
+def test_two_motions_of_a_page_share_one_player(shown: Any, tmp_path: Path) -> None:
     robot = load_robot("gsis-scara")
     t, q = motion(robot)
     page = Page("arm")
@@ -216,20 +231,17 @@ def test_two_motions_of_a_page_share_one_player(browser: Any, tmp_path: Path) ->
     text = page.html()
     assert text.count("class Motion ") == text.count("class Scene ") == 1
     (tmp_path / "arm.html").write_text(text, encoding="utf-8")
-    shown, wrong = opened(browser, 940, 900)
     shown.goto((tmp_path / "arm.html").as_uri())
     until(shown, "document.querySelectorAll('.animation').length === 2")
     assert shown.evaluate("[...document.querySelectorAll('.animation')].every(e => e.servotwinMotion.scene)")
-    shown.close()
-    assert wrong == []
 
 
 @needs_browser
 @pytest.mark.parametrize("name", ["gsis-scara", "delta", "palletizer-4-loops"])
-def test_scene_of_the_page_follows_the_motion(browser: Any, tmp_path: Path, name: str) -> None:
-    robot = load_robot(name)
+def test_scene_of_the_page_follows_the_motion(shown: Any, tmp_path: Path, name: str) -> None:
+    page, robot = shown, load_robot(name)
     t, q = motion(robot)
-    page, wrong = played(browser, tmp_path, animation_fragment(robot, t, q, q), "#t=0.25")
+    play(page, tmp_path, animation_fragment(robot, t, q, q), "#t=0.25")
     until(page, f"{MOTION} && {MOTION}.time > 0.2")
     page.wait_for_timeout(100)
     tool = np.array(page.evaluate(f"{MOTION}.scene.toolPose()")).reshape(3, 4)
@@ -245,18 +257,16 @@ def test_scene_of_the_page_follows_the_motion(browser: Any, tmp_path: Path, name
     page.wait_for_timeout(100)
     assert "tool x" in page.inner_text("[data-part=readings]")
     assert np.abs(snapshot(page, f"{MOTION}.scene") - before).max() > 60
-    page.close()
-    assert wrong == []
 
 
 @needs_browser
 @pytest.mark.parametrize("name", [*ROBOTS, "met-two-link", "five-bar", "four-bar"])
-def test_picture_holds_arm_and_path_in_every_view(browser: Any, tmp_path: Path, name: str) -> None:
-    robot = load_robot(name)
-    t, q = motion(robot)
-    page, wrong = played(browser, tmp_path, animation_fragment(robot, t, q), "#renderer=canvas")
+def test_picture_holds_arm_and_path_in_every_view(shown: Any, tmp_path: Path, name: str) -> None:
+    page, robot = shown, load_robot(name)
+    t, q = motion(robot, 61)  # as many samples as pictures
+    play(page, tmp_path, animation_fragment(robot, t, q), "#renderer=canvas")
     until(page, MOTION)
-    points = skeleton(robot).positions(body_poses(robot, q[::30])).reshape(-1, 3)
+    points = skeleton(robot).positions(body_poses(robot, q[::6])).reshape(-1, 3)
     points = np.concatenate([points, robot.fkine(q)[:, :3, 3]])
     for view in ("oblique", "above", "front", "side"):
         page.click(f"[data-view={view}]")
@@ -264,5 +274,3 @@ def test_picture_holds_arm_and_path_in_every_view(browser: Any, tmp_path: Path, 
         size = page.evaluate(f"[{MOTION}.scene.camera.width, {MOTION}.scene.camera.height]")
         assert (np.array(at) > 0.0).all(), view
         assert (np.array(at) < size).all(), view
-    page.close()
-    assert wrong == []

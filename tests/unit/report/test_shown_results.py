@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +107,66 @@ def test_long_table_says_how_many_rows_follow_and_leaves_out_empty_columns() -> 
     assert "and 20 more" in html
     assert html.count("<tr>") == 11
     assert ">b<" not in html
+
+
+@pytest.mark.parametrize(
+    ("result", "name"),
+    [
+        (lambda: st.info("gsis-scara"), "info"),
+        (lambda: st.fkine("gsis-scara", [0.1] * 4, every=True), "poses"),
+        (lambda: st.ikine("gsis-scara", [0.4, 0.2, -0.05], [0.0] * 3, every=True), "solutions"),
+        (lambda: st.rne("gsis-scara", [0.1] * 4), "torques"),
+        (lambda: st.plan_job("scara-pick-and-place"), "plan"),
+    ],
+)
+def test_small_result_draws_itself_and_writes_page_and_numbers(
+    result: Callable[[], Any], name: str, tmp_path: Path
+) -> None:
+    found = result()
+    assert isinstance(found.plot(), go.Figure)
+    assert len(found.to_frame())
+    for _ in range(2):  # its own files are replaced
+        written = found.report(tmp_path / "out")
+    assert set(written) == {"report", "data"}
+    html = Path(written["report"]).read_text(encoding="utf-8")
+    assert html.startswith("<!DOCTYPE html>")
+    assert "<table" in html
+    assert name != "info" or "position m<" in html  # axes that slide have columns of their own
+    data = json.loads(Path(written["data"]).read_text(encoding="utf-8"))
+    assert Path(written["data"]).name == f"{name}.json"
+    assert "gsis-scara" in (data.get("robot"), data.get("name"))
+
+
+def test_every_branch_is_drawn() -> None:
+    found = st.ikine("gsis-scara", [0.4, 0.2, -0.05], [0.0] * 3, every=True)
+    figure = found.plot()
+    names = {trace.name for trace in figure.data}
+    low, high = figure.layout.scene.yaxis.range
+    for trace in figure.data:  # none is cut off
+        assert low <= np.nanmin(np.array(trace.y, dtype=float))
+        assert np.nanmax(np.array(trace.y, dtype=float)) <= high
+    assert {f"solution {k}" for k in range(1, len(found) + 1)} <= names
+
+
+def test_equations_are_a_table_of_entries_and_fill_a_folder(tmp_path: Path) -> None:
+    equations = st.derive(st.load_robot("met-two-link"))
+    table = equations.to_frame()
+    assert list(table["part"]) == ["M"] * 4 + ["C"] * 4 + ["g"] * 2
+    assert table["entry"][0] == equations.entry("M", 1, 1)
+    assert equations.report(tmp_path / "out") == tmp_path / "out"
+    assert (tmp_path / "out" / "equations.html").is_file()
+    assert "def mass_matrix" in (tmp_path / "out" / "equations.py").read_text(encoding="utf-8")
+
+
+def test_results_are_a_line_as_plain_text() -> None:
+    run = st.run_job("scara-pick-and-place")
+    for result in (
+        run, run.result, st.info("gsis-scara"), st.tune("gsis-scara"), st.plan_job("scara-pick-and-place"),
+        st.derive(st.load_robot("met-two-link")),
+    ):  # fmt: skip
+        assert len(repr(result)) < 200, type(result)
+        assert repr(result).startswith(f"<{type(result).__name__} of ")
+    assert repr(run).endswith("s, finished>")
 
 
 def test_equations_are_written_by_the_ending_of_the_file(tmp_path: Path) -> None:

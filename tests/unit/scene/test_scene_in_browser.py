@@ -31,11 +31,20 @@ def browser() -> Iterator[Any]:
         yield found
 
 
-@pytest.fixture
-def page(browser: Any) -> Iterator[Any]:
-    found, wrong = opened(browser, WIDTH, HEIGHT)
+@pytest.fixture(scope="module")
+def tab(browser: Any) -> Iterator[Any]:
+    found = opened(browser, WIDTH, HEIGHT)
     yield found
-    found.close()
+    found[0].close()
+
+
+@pytest.fixture
+def page(tab: Any) -> Iterator[Any]:
+    """An empty page: every test loads one, all of them in the same tab."""
+    found, wrong = tab
+    found.goto("about:blank")
+    wrong.clear()
+    yield found
     assert wrong == []
 
 
@@ -80,19 +89,30 @@ def test_forward_kinematics_in_the_browser_is_that_of_the_robot(page: Any, name:
     np.testing.assert_allclose(tool, robot.fkine(q)[:, :3], rtol=0, atol=1e-9)
 
 
-def seen(page: Any, robot: Robot) -> tuple[np.ndarray, np.ndarray]:
-    """Where the points of the arm are in the picture (k, 2), in whole pixels, and the picture."""
+def wanted(page: Any, robot: Robot) -> list[list[float]]:
+    """Joints, and middles of bars, where the kinematics puts them."""
     drawn = skeleton(robot)
-    points = drawn.positions(body_poses(robot, robot.q_home[None]))[0]
-    wanted = [points[joint.point] for joint in drawn.joints]
+    poses = body_poses(robot, robot.q_home[None])
+    points = drawn.positions(poses)[0]
+    found = [points[joint.point] for joint in drawn.joints]
     description = page.evaluate("scene.description.bodies")
     for body, shapes in enumerate(entry["shapes"] for entry in description):
-        X = body_poses(robot, robot.q_home[None])[body - 1][0]
+        X = poses[body - 1][0]
         bars = [shape for shape in shapes if shape["kind"] == "capsule"]
-        wanted += [X[:3, :3] @ (0.5 * np.add(bar["a"], bar["b"])) + X[:3, 3] for bar in bars]
+        found += [X[:3, :3] @ (0.5 * np.add(bar["a"], bar["b"])) + X[:3, 3] for bar in bars]
+    return [p.tolist() for p in found]
+
+
+def places(page: Any, points: list[list[float]]) -> np.ndarray:
+    """Where points are in the picture (k, 2), in whole pixels."""
+    at = page.evaluate("all => all.map(p => scene.project(p))", points)
+    return np.rint(np.array(at)).astype(int)
+
+
+def seen(page: Any, robot: Robot) -> tuple[np.ndarray, np.ndarray]:
+    """Where the points of the arm are in the picture (k, 2), in whole pixels, and the picture."""
     page.evaluate("scene.setLabels(false)")
-    at = page.evaluate("all => all.map(p => scene.project(p))", [p.tolist() for p in wanted])
-    return np.rint(np.array(at)).astype(int), snapshot(page, "scene")
+    return places(page, wanted(page, robot)), snapshot(page, "scene")
 
 
 @pytest.mark.parametrize("renderer", ["webgl", "canvas"])
@@ -117,9 +137,11 @@ def test_picture_shows_the_arm_where_its_joints_are(page: Any, name: str, render
 def test_arm_is_inside_the_picture_in_every_view(page: Any, name: str) -> None:
     robot = load_robot(name)
     draw(page, describe(robot), renderer="canvas")
+    page.evaluate("scene.setLabels(false)")
+    points = wanted(page, robot)
     for view in ("iso", "front", "side", "top"):
         page.evaluate("name => scene.view(name)", view)
-        at, _ = seen(page, robot)
+        at = places(page, points)
         assert (at > 5).all(), view
         assert (at < [WIDTH - 5, HEIGHT - 5]).all(), view
 

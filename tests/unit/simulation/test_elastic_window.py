@@ -28,6 +28,10 @@ FINEST = {"bits": 36}  # a count that is read differently moves the arm by less 
 CAPACITOR = {"power": {"supply_resistance": "0.4 ohm", "capacitance": "1500 uF"}}
 DEAD_TIME = {"power": {"bridge": {"dead_time": "2 us", "on_resistance": "0.05 ohm"}}}
 
+PLAY = {**SOFT, "backlash": "0.05 deg"}
+RUBBING_JOINT = {"coulomb": "1 N*m", "viscous": "0.1 N*m*s/rad"}
+STICKING_JOINT = {"coulomb": "1 N*m", "static": "1.6 N*m", "stribeck_speed": "0.1 rad/s"}
+
 # motors and gears of a chain of joints, the rest of the robot, largest difference of a joint [rad]
 CASES: dict[str, tuple[list[tuple[Any, Any]], small.Tree, float]] = {
     "dc": ([(DC, SOFT)], {}, 1e-8),
@@ -52,6 +56,60 @@ def chain(motors: list[tuple[Any, Any]], changes: small.Tree) -> small.Tree:
     for k, (motor, gear) in enumerate(motors):
         place = {"origin": small.HORIZONTAL} if k == 0 else {"origin": ABOVE, "parent": list(axes)[-1]}
         axes["ABC"[k]] = small.axis(motor=motor, gear=gear, encoder=FINEST, **place)
+    return small.robot(changes, axes=axes)
+
+
+# what an axis has beside the usual; without gravity its gear swings through its play. Largest difference [rad]
+FREE_OF_LOAD: small.Tree = {"origin": {}}
+MORE_CASES: dict[str, tuple[list[small.Tree], small.Tree, float]] = {
+    "play": ([{"gear": PLAY, **FREE_OF_LOAD}], {}, 1e-8),
+    "play, no damping": (
+        [{"gear": {"ratio": 50, "stiffness": "4000 N*m/rad", "backlash": "0.05 deg"}, **FREE_OF_LOAD}],
+        {},
+        1e-8,
+    ),
+    "play, synchronous, breakaway": (
+        [{"motor": {**PMSM, **STRIBECK}, "gear": PLAY, **FREE_OF_LOAD}],
+        {},
+        1e-8,
+    ),
+    "play, capacitor": ([{"motor": {**PMSM, **STRIBECK}, "gear": PLAY, **FREE_OF_LOAD}], CAPACITOR, 1e-8),
+    "play in two gears": (
+        [{"gear": PLAY, **FREE_OF_LOAD}, {"motor": {**DC, **COULOMB}, "gear": {**PLAY, "ratio": 40}}],
+        {},
+        2e-8,
+    ),
+    "play beside a stiff gear": (
+        [{"gear": PLAY, **FREE_OF_LOAD}, {"motor": {**DC, **STRIBECK}, "gear": STIFF}],
+        {},
+        1e-8,
+    ),
+    "joint sticks": ([{"gear": SOFT, "friction": RUBBING_JOINT}], {}, 1e-8),
+    "joints stick": (
+        [
+            {"motor": {**DC, **COULOMB}, "gear": SOFT, "friction": STICKING_JOINT},
+            {"motor": PMSM, "gear": SOFT, "friction": RUBBING_JOINT},
+        ],
+        {},
+        1e-8,
+    ),
+    "joints stick behind play": (
+        [
+            {"motor": {**DC, **COULOMB}, "gear": PLAY, "friction": STICKING_JOINT, **FREE_OF_LOAD},
+            {"motor": PMSM, "gear": PLAY, "friction": RUBBING_JOINT},
+        ],
+        {},
+        2e-8,
+    ),
+}
+
+
+def chain_of(parts: list[small.Tree], changes: small.Tree) -> small.Tree:
+    """Links one behind the other, each axis with parts of its own; flat unless the first says otherwise."""
+    axes: small.Tree = {}
+    for k, part in enumerate(parts):
+        place = {"origin": small.HORIZONTAL} if k == 0 else {"origin": ABOVE, "parent": list(axes)[-1]}
+        axes["ABC"[k]] = small.axis(**{**place, "encoder": FINEST, **part})
     return small.robot(changes, axes=axes)
 
 
@@ -98,6 +156,24 @@ def test_window_follows_converged_steps_through_the_same_events(tmp_path: Path, 
     assert fast.summary["energy"]["balance_error_relative"] == pytest.approx(0.0, abs=1e-6)
     for loss in ("copper_J", "friction_J"):
         assert fast.summary["energy"][loss] == pytest.approx(exact.summary["energy"][loss], rel=1e-6)
+
+
+@pytest.mark.parametrize("name", MORE_CASES)
+def test_play_and_sticking_joints_follow_converged_steps(tmp_path: Path, name: str) -> None:
+    parts, changes, near = MORE_CASES[name]
+    machine = chain_of(parts, changes)
+    fast, events, window = run_counted(tmp_path, machine, there_and_back(machine, method="fast"))
+    exact, expected, _ = run_counted(
+        tmp_path, machine, there_and_back(machine, method="adaptive", tolerance=1e-11)
+    )
+    assert window == Window.ELASTIC
+    assert events == expected > 0
+    assert largest(fast, exact, "_position_rad") < near
+    assert fast.summary["energy"]["balance_error_relative"] == pytest.approx(0.0, abs=1e-6)
+    assert fast.summary["energy"]["gear_J"] == pytest.approx(exact.summary["energy"]["gear_J"], rel=3e-5)
+    windows = fast.summary["windows"]  # only joints that stick and let go are left to steps from edge to edge
+    assert windows["rejected"].keys() <= {"joint_friction"}
+    assert windows["edge_to_edge_share"] < 0.01
 
 
 def test_averaged_pulses_follow_converged_steps(tmp_path: Path) -> None:
@@ -163,9 +239,8 @@ def test_end_stop_is_left_to_steps_from_edge_to_edge(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "changes",
     [
-        {"gear": {**SOFT, "backlash": "0.02 deg"}},
         {"gear": {**SOFT, "efficiency": "80 %"}},
-        {"gear": SOFT, "friction": {"coulomb": "1 N*m"}},
+        {"gear": SOFT, "friction": {"table": [["0 rad/s", "1 N*m"], ["1 rad/s", "1.5 N*m"]]}},
         {"gear": SOFT, "motor": TABLE},
         {"gear": {**SOFT, "stiffness": "9e4 N*m/rad"}, "motor": {**DC, "rotor_inertia": "2e-5 kg*m^2"}},
     ],

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from servotwin.compiled import jit
-from servotwin.simulation.plant.pieces import PIECES
+from servotwin.simulation.plant.pieces import compiled_piece
 from tests import small_drives as small
 
 RUNS = 60
@@ -40,7 +40,7 @@ def test_asking_for_a_piece_on_disk_loads_no_code(tmp_path: Path, monkeypatch: p
     small.run_case(tmp_path, small.robot(), {**small.rest(0.005), "solver": {"method": "fast"}})
     loaded: list[object] = []
     monkeypatch.setattr(jit.CompiledCache, "load_overload", lambda *args: loaded.append(args))
-    assert PIECES["dc"].on_disk
-    fresh = jit.Piece(PIECES["dc"].function)  # as in a process that has not asked yet
+    assert compiled_piece("dc").on_disk
+    fresh = jit.Piece(compiled_piece("dc").function)  # as in a process that has not asked yet
     assert fresh.on_disk
     assert not loaded

@@ -11,15 +11,17 @@ from numba import njit
 from servotwin.drives.records import MOTOR
 from servotwin.simulation.plant.records import WORLD
 from servotwin.simulation.windows.dc_friction_window import torque_swing
-from servotwin.simulation.windows.dc_window import answer_to_pulses
+from servotwin.simulation.windows.dc_window import all_window_functions, answer_to_pulses
 
 K, L, BUS, SPAN, START = 0.1, 1e-3, 60.0, 2e-4, 0.3
 
 
 @njit
 def _swing(worlds: Any, motors: Any, start: float, span: float) -> float:
-    answer_to_pulses(worlds[0], motors[0], 0, start, span)
-    return torque_swing(worlds[0], motors, 0)
+    world = worlds[0]
+    all_window_functions(world, span)
+    answer_to_pulses(world, motors[0], 0, world.state.y[2], world.state.u_bus, start, span)
+    return torque_swing(world, motors, 0)
 
 
 def window(rate: float, w: float, alpha: float, edges: tuple[float, ...], levels: tuple[float, ...]) -> Any:

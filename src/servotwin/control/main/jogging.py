@@ -186,7 +186,14 @@ class LineJog:
         """The largest pace that keeps all points below their bound, here and after the way that slowing down takes."""
         ahead = q + dq * (self.pace * self.pace / growth + 2.0 * self.pace * T)
         poses, ways = np.stack([q, ahead]), np.stack([dq, self._rates(ahead)[0]])
-        return fastest.allowed / max(float(fastest.speeds(poses, ways).max()), 1e-12)
+        most = fastest.allowed / max(float(fastest.speeds(poses, ways).max()), 1e-12)
+        return min(most, most * fastest.part_freed(q, most * np.abs(dq)))
+
+    def _quickest(self, q: Array, dq: Array, growth: float) -> float:
+        """Growth of the pace that loops follow well where points are held below a bound of speed."""
+        if self.fastest is None:
+            return growth
+        return min(growth, 1.0 / max(self.fastest.ramp_time(q, dq), 1e-12))
 
     def step(self, q: Array, qd: Array, wanted: float, T: float) -> Motion | None:
         """The next instant on the line towards the pace ``wanted`` [m/s, rad/s]; None if the line cannot be kept."""
@@ -201,7 +208,7 @@ class LineJog:
         bent = np.sqrt(SHARE * self.limits.acceleration / np.maximum(np.abs(ddq), 1e-12))
         top = float(min((TOP * self.limits.speed / size).min(), bent.min()))
         slow = max(self.pace - growth * T, 0.0)
-        quick = min(max(min(wanted, top), slow), self.pace + growth * T)
+        quick = min(max(min(wanted, top), slow), self.pace + self._quickest(q, dq, growth) * T)
         for pace in dict.fromkeys(
             (quick, 0.5 * (quick + slow), slow, max(self.pace - 2.0 * growth * T, 0.0))
         ):

@@ -277,7 +277,7 @@ class MainController:
     def _on_record(self, name: str, *, replace_old: bool = False) -> None:
         if self.measured.feedback is None:
             raise InputError("no measured positions yet; wait for the first period")
-        q = self.reference.q if self.state in POWERED else self.measured.q
+        q = self.reference.commanded if self.state in POWERED else self.measured.q
         self._store(name).record(name, q.copy(), replace_old=bool(replace_old))
 
     def _on_delete(self, name: str) -> None:
@@ -315,8 +315,8 @@ class MainController:
         motion, motion_time = reference.place if playback is None else playback.place
         return Command(
             time_ns=time_ns,
-            counts=None if self.pulses is None else self.pulses.counts(reference.q),
-            q=reference.q.copy(),
+            counts=None if self.pulses is None else self.pulses.counts(reference.commanded),
+            q=reference.commanded,
             qd=reference.qd.copy(),
             qdd=reference.qdd.copy(),
             enable=self.state in POWERED,
@@ -347,6 +347,8 @@ class MainController:
         """
         reference, playback, feedback = self.reference, self.reference.playback, self.measured.feedback
         if self.state is not State.RUNNING or playback is None or feedback is None or most < 1:
+            return None
+        if reference.lead.any():  # what a stop has left fades
             return None
         ahead = playback.ahead(reference.q, self._rate, feedback.inputs)
         if ahead is None or not len(ahead.times):
@@ -396,6 +398,10 @@ class MainController:
             self.alarms.append(alarm)
         self._fire(REACTION[alarm.kind])
 
+    def alarm(self, alarm: Alarm) -> None:
+        """An alarm that is found beside the controller, as by a supervision of its operator's panel."""
+        self._raise(alarm)
+
     def _move(self, now_ns: int, feedback: Feedback) -> None:
         """The reference of the next instant: within the limits, or every joint brakes for itself with an alarm."""
         if self.state not in POWERED:
@@ -414,6 +420,7 @@ class MainController:
         else:
             motion = self._reduced(motion, now_ns)
         self.reference.become(motion)
+        self.reference.lead_on(self.measured.q)
 
     def _reduced(self, motion: Motion, now_ns: int) -> Motion:
         """The motion, unless it would take a point above its bound of speed: then every joint brakes, with an alarm."""
@@ -463,7 +470,8 @@ class MainController:
             case State.RUNNING | State.STEPPING:
                 return self._playing(now_ns, feedback)
             case State.PAUSING | State.STOPPING | State.HALTING:
-                motion, at_rest = reference.slowing(self._pausing if self.state is State.PAUSING else FIRM)
+                pace = self._pausing if self.state is State.PAUSING else FIRM
+                motion, at_rest = reference.slowing(pace, self.measured.q)
                 if at_rest:
                     reference.now_ns = now_ns + self.period_ns
                     self._fire(Event.AT_REST)
@@ -473,6 +481,11 @@ class MainController:
     def _playing(self, now_ns: int, feedback: Feedback) -> Motion:
         playback, single = self.reference.playback, self.state is State.STEPPING
         assert playback is not None
+        self.reference.end_leading()
+        if self.reference.beside:
+            self.reference.fade()
+            return self.reference.resting()
+        playback.stands = bool(self.reference.lead.any())
         try:
             motion, outcome = playback.advance(
                 now_ns, self.reference.q, self._rate, GENTLE, feedback.inputs, self.outputs, single=single

@@ -69,6 +69,7 @@ class Playback:
         self.instruction = 0
         self.place = (-1, 0.0)
         self.stepping = False
+        self.stands = False  # once a motion ends, until what a stop has left beside its path is gone
         self.label: Label | None = None
         self.alarm: AlarmTask | None = None
         self.cursor: Cursor | None = None
@@ -137,7 +138,7 @@ class Playback:
             return None
         assert self.leg is not None
         motion, _ = self.leg.advance(self.period_ns * NANO, min(wanted, self.leg.most), pace)
-        if not self.leg.done:
+        if not self.leg.done or self.stands:
             return motion, Outcome.GOING
         self._retrace.stand(self.leg.time)
         self.leg = None
@@ -160,10 +161,14 @@ class Playback:
         return motion
 
     @property
+    def under_way(self) -> Cursor | None:
+        """The motion that is under way or paused."""
+        return self.leg or (self.cursor if self._retrace is None else None)
+
+    @property
     def at_rest(self) -> bool:
         """Whether no motion is under way."""
-        under_way = self.leg or (self.cursor if self._retrace is None else None)
-        return under_way is None or under_way.at_rest
+        return self.under_way is None or self.under_way.at_rest
 
     @property
     def awaited(self) -> InputTask | None:
@@ -297,7 +302,7 @@ class Playback:
         if cursor.done:
             self._played.extend(pieces_of(task, task.trajectory.duration))
             self._finish(end_ns)
-            return motion, after
+            return motion, 0.0 if self.stands else after
         return motion, 0.0
 
     def _reach(self, task: MotionTask, owner: int, at_ns: int) -> None:

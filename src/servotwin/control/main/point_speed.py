@@ -9,36 +9,67 @@ A rigid body's points within the convex hull of some of its points are never fas
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
 
+from servotwin.control.main.overshoot import Overshoot
 from servotwin.control.main.time_scaling import Planned
 from servotwin.description.frames import Array
 from servotwin.robot.robot import Robot
 
+TINY = 1e-12
+SAME = 2e-3  # rad, m: poses so near share the speeds of their points for each joint
 STEP = 1e-4  # s to both sides of an instant
 EVERY, LEAST = 10e-3, 16  # s between two instants of a plan that are looked at, and how many at least
 CLOSER, WITHIN = (
     40,
     10,
 )  # intervals that may hide the top of the speed are cut, at most so many into so many parts
-KEPT = 0.85  # of the bound that motions may use: drives overshoot, and curves bend between two instants
+KEPT = 0.85  # of the bound that motions may use: loads are not known, and curves bend between two instants
+BEYOND = 0.08  # of the bound by which the arm may be faster than a motion that speeds up (eq:overshoot)
 
 
 class FastestPoint:
     """Speed of the fastest point, and the bound that it is held below [m/s]."""
 
-    def __init__(self, robot: Robot, points: Mapping[str, Array], bound: float) -> None:
-        """``points``: (k, 3) fixed to a frame, in its axes, by the name of the frame [m]."""
-        self.robot, self.bound = robot, bound
+    def __init__(
+        self, robot: Robot, points: Mapping[str, Array], bound: float, overshoot: Overshoot | None = None
+    ) -> None:
+        """``points``: (k, 3) fixed to a frame, in its axes, by the name of the frame [m].
+
+        ``overshoot``: of joints' speeds beyond their reference (``overshoot_of``); None: an exact arm.
+        """
+        self.robot, self.bound, self.overshoot = robot, bound, overshoot
         self._last: tuple[Array, Array, float] | None = None
+        self._each: tuple[Array, Array] | None = None
         self.points = {name: np.asarray(places, dtype=np.float64).T for name, places in points.items()}
 
     @property
     def allowed(self) -> float:
         """What motions may have of the bound [m/s]."""
         return KEPT * self.bound
+
+    def part(self, q: Array, size: Array) -> float:
+        """How much is allowed of speeds of joints (n,) at q (n,), at most 1, whatever signs they have."""
+        each = self.each(q)
+        alone = float(each @ size)
+        freed = 0.0 if self.overshoot is None else float(each @ self.overshoot.beyond(size))
+        return min(
+            self.allowed / max(alone, TINY), (1.0 - BEYOND) * self.bound / max(alone + freed, TINY), 1.0
+        )
+
+    def part_freed(self, q: Array, size: Array) -> float:
+        """How much is allowed of a motion at its full speed with joints at sizes (n,) of speeds, for their friction."""
+        freed = 0.0 if self.overshoot is None else float(self.each(q) @ self.overshoot.beyond(size))
+        return min((1.0 - BEYOND) * self.bound / (self.allowed + freed), 1.0)
+
+    def ramp_time(self, q: Array, change: Array) -> float:
+        """How long loops need at least for a change (n,) of speeds at q (n,) [s], to stay below the bound."""
+        if self.overshoot is None:
+            return 0.0
+        return float(self.each(q) @ self.overshoot.ramps @ np.abs(change)) / (BEYOND * self.bound)
 
     def speed(self, q: Array, qd: Array) -> float:
         """Of the fastest point at q (n,), qd (n,) [m/s]."""
@@ -50,6 +81,12 @@ class FastestPoint:
             self._last = (q, qd, float(self.speeds(q[None], qd[None])[0]))
         return self._last[2]
 
+    def each(self, q: Array) -> Array:
+        """Speed of the fastest point (n,) while one joint at q (n,) moves at 1 rad/s or 1 m/s."""
+        if self._each is None or float(np.abs(q - self._each[0]).max(initial=0.0)) > SAME:
+            self._each = (q, self.speeds(np.tile(q, (len(q), 1)), np.eye(len(q))))
+        return self._each[1]
+
     def speeds(self, q: Array, qd: Array) -> Array:
         """Of the fastest point at each of the states q (k, n), qd (k, n) [m/s]."""
         ways = self._ways(np.concatenate([q + STEP * qd, q - STEP * qd]))
@@ -57,13 +94,22 @@ class FastestPoint:
 
     def _ways(self, q: Array) -> Array:
         """How far the point that goes furthest goes, from each of the second half of poses to that of the first."""
-        frames, half = self.robot.fkine_all(q), len(q) // 2
-        most = np.zeros(half)
+        return np.asarray(np.max(list(self._ways_of_frames(q).values()), axis=0, initial=0.0))
+
+    def _ways_of_frames(self, q: Array) -> dict[str, Array]:
+        """How far the point of each frame that goes furthest goes (k,)."""
+        frames, half, found = self.robot.fkine_all(q), len(q) // 2, {}
         for name, places in self.points.items():
             X = frames[name]
             p = X[:, :3, :3] @ places + X[:, :3, 3:]
-            most = np.maximum(most, np.linalg.norm(p[:half] - p[half:], axis=1).max(axis=1))
-        return most
+            found[name] = np.linalg.norm(p[:half] - p[half:], axis=1).max(axis=1)
+        return found
+
+    def between(self, before: Array, after: Array, seconds: float) -> tuple[str, float]:
+        """The frame whose point went fastest from ``before`` to ``after`` (n,), and its mean speed [m/s]."""
+        ways = self._ways_of_frames(np.stack([after, before]))
+        name = max(ways, key=lambda one: float(ways[one][0]), default="")
+        return name, float(ways[name][0]) / seconds if name else 0.0
 
     def share(self, q: Array, qd: Array) -> float:
         """How much of a motion qd (n,) at q (n,) is allowed, at most 1."""
@@ -84,7 +130,23 @@ class FastestPoint:
             parts = np.linspace(0.0, 1.0, WITHIN + 1)[1:-1]
             inside = t[chosen, None] + (t[chosen + 1] - t[chosen])[:, None] * parts
             top = max(top, float(self._along(trajectory, np.sort(inside.ravel())).max()))
-        return 1.0 if top <= self.allowed else self.allowed / top
+        most = 1.0 if top <= self.allowed else self.allowed / top
+        return (
+            most
+            if self.overshoot is None
+            else min(most, self._rate_of_loops(trajectory, t, top, self.overshoot))
+        )
+
+    def _rate_of_loops(self, trajectory: Planned, t: Array, top: float, overshoot: Overshoot) -> float:
+        """The rate r at which r v + r^2 w keeps the bound, w: what loops are too fast by at the full pace."""
+        q, qd, qdd = trajectory.sample(t)
+        beyond = np.abs(qdd) @ overshoot.ramps.T
+        unit = np.eye(q.shape[1])
+        each = np.stack([self.speeds(q, np.tile(one, (len(q), 1))) for one in unit], axis=1)
+        excess = float((each * beyond).sum(axis=1).max())
+        top += float((each * overshoot.beyond(np.abs(qd))).sum(axis=1).max())
+        kept = (KEPT + BEYOND) * self.bound
+        return min(2.0 * kept / max(top + math.sqrt(top * top + 4.0 * excess * kept), TINY), 1.0)
 
     def _along(self, trajectory: Planned, t: Array) -> Array:
         """Speed of the fastest point at instants t (k,) of a planned motion [m/s]."""

@@ -11,6 +11,8 @@ from servotwin.control.main.alarms import BoolArray, shown_apart
 from servotwin.control.main.exchange import ProgramSource, Settings
 from servotwin.control.main.frame_room import FrameRoom, braking_way
 from servotwin.control.main.jogging import Jog, LineJog, joint_step
+from servotwin.control.main.leading_stop import LATE, Following, LeadingStop, at, nearest_time
+from servotwin.control.main.overshoot import Overshoot
 from servotwin.control.main.playback import Playback
 from servotwin.control.main.point_speed import FastestPoint
 from servotwin.control.main.shaped_cursor import ShapedCursor
@@ -54,6 +56,9 @@ SHARES = (0.8, 0.6, 0.4, 0.2, 0.0)  # of a jog that are tried where a point woul
 STILL = 1e-12  # rad/s, m/s: what a planner leaves of a speed when it has come to rest
 KEPT = 1e-9  # rad, m: what jogging keeps of the range of a quantity, for rounding
 WATCHED = 0.02  # beyond a limit of acceleration: the mean over a period of what rounds within the limit
+FADING = 0.1  # s in which what was left beside a path by a stop fades by e, once the arm moves on
+GONE = 1e-5  # rad, m of it that do not count
+ROOM = 5.0 * FADING  # s of a motion in which it fades on the way; before a shorter one it fades at rest
 TURNING = 1e-6  # share by which a turn may be quicker than asked for
 
 
@@ -83,6 +88,7 @@ class Reference:
         self.cursor: Cursor | None = None
         self.line: LineJog | None = None
         self.jog: Jog | None = None
+        self.ramp = np.zeros(robot.n)  # rad/s, m/s that a jog by joints with a bound of points has come to
         self.speeds = np.zeros(robot.n)  # of a jog by joints, in shares of the jogging speed
         self.playback: Playback | None = None
         self.place = (-1, 0.0)  # see Playback.place, of the last job
@@ -90,8 +96,13 @@ class Reference:
         self.shapers: Shapers | None = None  # of motions; None: nothing is shaped
         self.shaped: list[float] = []  # by how much each motion of the job is longer than planned [s]
         self.fastest: FastestPoint | None = None  # the point that is held below a bound of speed, if any
+        self.overshoot: Overshoot | None = None  # of joints on drives beyond the reference
         self.braking_time = np.inf  # s that a motion may take to brake as hard as it can, at most
         self.stoppable = 1.0  # the rate from which the motion that was begun last keeps that time
+        self.following: Following | None = None  # how the arm follows late; None: it does not
+        self.unled = ""  # why an arm that may follow late is not led, in words
+        self.leading: LeadingStop | None = None  # under way
+        self.lead = np.zeros(robot.n)  # by which what is commanded lies ahead of q
         self.online: OnlinePlanner | None = None
         if np.isfinite(limits.jerk).any():
             self.online = OnlinePlanner(limits, self.T, self.q)
@@ -102,13 +113,21 @@ class Reference:
         return self.period_ns * NANO
 
     def drop(self) -> None:
-        """Nothing moves it any more."""
+        """Nothing moves it any more; at rest it stands at what is commanded, on the path or not."""
         if self.playback is not None:
             self.playback.close(self.now_ns)
             self.place = self.playback.place
         self.cursor = self.line = self.jog = self.playback = None
         self.speeds = np.zeros(self.robot.n)
         self.hardest = self.limits.acceleration
+        if self.leading is None:
+            self.stand()
+
+    def stand(self) -> None:
+        """Nothing leads any more; at rest it stands at what is commanded, on the path or not."""
+        self._let_go()
+        if not self.qd.any():
+            self.q, self.lead = self.commanded, np.zeros(self.robot.n)
 
     def take_over(self, q: Array) -> BoolArray:
         """Stand where the arm stands; which axes and quantities are beyond limits, those between frames last."""
@@ -120,6 +139,8 @@ class Reference:
 
     def hold(self, q: Array) -> None:
         """Stand at q (n,)."""
+        self._let_go()
+        self.lead = np.zeros(self.robot.n)
         self.q, self.qd, self.qdd = q.copy(), np.zeros(self.robot.n), np.zeros(self.robot.n)
 
     # --- what is asked for --------------------------------------------------------------------------
@@ -129,6 +150,8 @@ class Reference:
         if jog.length is not None:
             raise InputError("a length; expected 'nudge' for steps", field="jog")
         held = self.jog
+        if held is None:
+            self.stand()
         if held is not None:
             if held.frame != jog.frame or (jog.frame != "joint" and held.direction != jog.direction):
                 raise InputError("another key still jogs the arm; let it go first")
@@ -137,6 +160,8 @@ class Reference:
             self.line.fastest = self.fastest
         self.jog = jog
         if jog.frame == "joint":
+            if held is None:
+                self.ramp = self.qd.copy()
             self.speeds = direction
 
     def start_nudge(self, jog: Jog) -> None:
@@ -144,6 +169,7 @@ class Reference:
         direction = jog.checked(self.robot.n)
         if jog.length is None:
             raise InputError("no length; expected the length of the step", field="jog")
+        self.stand()
         step = direction * jog.length
         share = Speed("fraction", jog.speed * self.settings.jog_share)
         if jog.frame == "joint":
@@ -176,6 +202,7 @@ class Reference:
 
     def start_plan(self, request: MoveJ | MoveL) -> None:
         """Plan a motion of the operator's."""
+        self.stand()
         self.cursor = self.cursor_of(self._planned(request))
 
     def _planned(self, request: MoveJ | MoveL) -> Trajectory:
@@ -209,7 +236,12 @@ class Reference:
     def _most_rate(self, trajectory: Planned) -> float:
         """The largest rate at which points keep their bound of speed, and the arm its time to brake."""
         most = 1.0 if self.fastest is None else self.fastest.rate(trajectory)
-        self.stoppable = stoppable_rate(trajectory, self.limits.acceleration, self.braking_time)
+        follows, seconds = self.following, self.braking_time
+        if follows is None:
+            self.stoppable = stoppable_rate(trajectory, self.limits.acceleration, seconds)
+        else:
+            times = follows.braking_times
+            self.stoppable = stoppable_rate(trajectory, self.limits.acceleration, seconds - LATE, times)
         return min(most, self.stoppable)
 
     def _cursor_of(self, trajectory: Planned, shaper: str | None) -> Cursor:
@@ -242,6 +274,7 @@ class Reference:
 
     def start_job(self, program: ProgramSource, outputs: Mapping[str, bool], *, ahead: bool = False) -> None:
         """Begin a job at its first instruction; ``ahead``: see ``Playback``."""
+        self.stand()
         self.shaped = []
         self.playback = Playback(program, self.cursor_of, self.period_ns, outputs, ahead=ahead)
 
@@ -272,7 +305,7 @@ class Reference:
         """
         if self.fastest is None:
             return self._joints(wanted)
-        wanted = wanted * self.fastest.share(self.q, wanted)
+        wanted = self._ramped(self.fastest, wanted)
         motion = self._joints(wanted)
         for share in SHARES:
             if self.fastest.share(motion[0], motion[1]) >= 1.0 - SLACK:
@@ -280,10 +313,39 @@ class Reference:
             motion = self._joints(share * wanted)
         return motion
 
+    def _ramped(self, fastest: FastestPoint, wanted: Array) -> Array:
+        """What joints may have now of speeds (n,), so that no point becomes too fast, in whatever order they stop.
+
+        What each joint moves the points by counts in full, as a joint that takes another's speed away may stop
+        sooner; one that slows down counts until it has. Points speed up no quicker than the loops follow well.
+        """
+        each, size = fastest.each(self.q), np.abs(wanted)
+        size = size * fastest.part(self.q, size)
+        held = self._held_speeds()
+        more = np.maximum(size - held, 0.0)
+        room = max(fastest.allowed - float(each @ held), 0.0)
+        size = np.minimum(size, held) + more * min(room / max(float(each @ more), STILL), 1.0)
+        change = np.copysign(size, wanted) - self.ramp
+        longest = max(fastest.ramp_time(self.q, change), self.T)
+        ramp = self.ramp + change * (self.T / longest)
+        self.ramp = ramp * fastest.part(self.q, np.abs(ramp))
+        return self.ramp
+
+    def _held_speeds(self) -> Array:
+        """Speeds (n,) that joints have or still come to, whatever is wanted of them from now on."""
+        further = np.where(self.qd * self.qdd > 0.0, self.qdd**2 / (2.0 * self.limits.jerk), 0.0)
+        return np.asarray(np.abs(self.qd) + further)
+
     def braking(self) -> Motion:
-        """Every joint brakes for itself."""
+        """Every joint brakes for itself, or in proportion where a point could become too fast on the way."""
         self.drop()
-        return self._joints(np.zeros(self.robot.n))
+        fastest = self.fastest
+        if fastest is None or float(fastest.each(self.q) @ self._held_speeds()) <= fastest.bound:
+            return self._joints(np.zeros(self.robot.n))
+        longest = float((np.abs(self.qd) / self.limits.acceleration).max(initial=0.0))
+        v = self.qd * (1.0 - min(self.T / max(longest, self.T), 1.0))
+        q, qd, qdd = joint_step(self.q, self.qd, v, self.limits, self.T)
+        return q, qd, qdd if self.online is None else np.zeros(self.robot.n)
 
     def _joints(self, wanted: Array) -> Motion:
         """A period of joints that go towards speeds (n,), with room to stop before limits of angles between frames.
@@ -331,6 +393,8 @@ class Reference:
                 pass
         motion = joint_step(self.q, self.qd, wanted, self.limits, self.T)
         q, qd, _ = motion
+        if self.online is not None:  # an acceleration that took time to go would carry the joints on
+            motion = q, qd, np.zeros(self.robot.n)
         return motion, braking_way(q, qd, self.limits.acceleration, self.T) if needed else q[None]
 
     def _jerk_limited(self, online: OnlinePlanner, wanted: Array) -> Motion:
@@ -367,9 +431,92 @@ class Reference:
         high, low = quantities.high - KEPT, quantities.low + KEPT
         return np.asarray(((up > KEPT) & (z + up > high)) | ((down < -KEPT) & (z + down < low)))
 
-    def slowing(self, pace: Pace) -> tuple[Motion, bool]:
-        """A period towards rest, on the path if there is one; whether it is reached."""
+    # --- a stop whose reference leads -----------------------------------------------------------------
+    @property
+    def commanded(self) -> Array:
+        """What the axis controllers are given (n,): ahead of q in a stop that leads."""
+        if not self.lead.any():
+            return self.q.copy()
+        low, high = self._range()
+        return np.clip(self.q + self.lead, low, high)
+
+    @property
+    def _under_way(self) -> Cursor | None:
+        return self.cursor if self.playback is None else self.playback.under_way
+
+    def drive_braking_time(self, measured: Array) -> float:
+        """How long the drives take [s] to bring an arm that follows late to rest; zero if it does not follow late.
+
+        An arm that was ``measured`` (n,) behind its reference still moves when that slows down or stands.
+        """
+        if self.following is None:
+            return 0.0
+        speeds = np.stack([self.qd, self.following.speed(self.commanded - measured, self.qd)])
+        return LATE + float(self.following.braking_times(np.stack([self.q, measured]), speeds).max())
+
+    def _let_go(self) -> None:
+        if self.leading is not None:
+            self.leading.end()
+        self.leading = None
+
+    def _begin_leading(self, measured: Array) -> None:
+        """Become where the arm is that follows late, at its speed; what is commanded stays as it is."""
+        if self.leading is not None or self.following is None:
+            return
+        cursor, ahead, told = self._under_way, self.commanded, (self.q, self.qd, self.qdd)
+        if cursor is None and (np.abs(ahead - measured) <= TOUCH).all():
+            return
+        self.leading = LeadingStop(self.following, cursor, measured, ahead, self.limits, told)
+        self.q, self.qd, self.qdd = self.leading.path
+        self.lead = ahead - self.q
+
+    def end_leading(self) -> None:
+        """Go on along the path from what is commanded; what does not lie on it fades on the way."""
+        cursor, leading, ahead = self._under_way, self.leading, self.commanded
+        self._let_go()
+        if leading is None or cursor is None:
+            return
+        span, rate = leading.following.farthest, cursor.rate_now
+        time = nearest_time(cursor, ahead, 1.0 / self.limits.speed, cursor.time - span, cursor.time + span)
+        cursor.stand_back(time, rate)
+        q, qd, _ = at(cursor, time)
+        self.q, self.qd = q, rate * qd
+        self.lead = ahead - self.q
+
+    @property
+    def beside(self) -> bool:
+        """Whether a job waits until what a stop has left beside its path has faded.
+
+        It does before a motion that is too short for that, and before anything that is no motion.
+        """
+        if not self.lead.any():
+            return False
+        cursor = self._under_way
+        if cursor is None or cursor.done:
+            return True
+        return cursor.at_rest and cursor.trajectory.duration - cursor.time < ROOM
+
+    def fade(self) -> None:
+        """A period less of what a stop has left."""
+        far = float(np.abs(self.lead).max()) > GONE
+        self.lead = self.lead * (np.exp(-self.T / FADING) if far else 0.0)
+
+    def lead_on(self, measured: Array) -> None:
+        """The lead of the next instant, with the arm where it is measured now."""
+        if self.leading is not None:
+            self.lead = self.leading.next((self.q, self.qd, self.qdd), measured, self.T) - self.q
+            if self.leading.settled:
+                self.end_leading()
+        elif self.qd.any() and self.lead.any():
+            self.fade()
+        if self.leading is None and all(x is None for x in (self.cursor, self.line, self.jog, self.playback)):
+            self.stand()
+
+    def slowing(self, pace: Pace, measured: Array) -> tuple[Motion, bool]:
+        """A period towards rest, on the path if there is one; whether it is reached. ``measured`` (n,): the arm now."""
         self.share = pace.share
+        if pace.leads and (self.cursor is not None or self.playback is not None):
+            self._begin_leading(measured)
         if self.cursor is not None:
             return self.cursor.advance(self.T, 0.0, pace)[0], self.cursor.at_rest
         if self.playback is not None:

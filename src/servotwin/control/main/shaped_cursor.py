@@ -18,7 +18,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from servotwin.control.main.time_scaling import Cursor, Instants, Motion, Pace, Planned, ToolLimit
+from servotwin.control.main.time_scaling import (
+    Cursor,
+    Instants,
+    Motion,
+    Pace,
+    Planned,
+    ToolLimit,
+    braking_slope,
+)
 from servotwin.description.frames import Array
 from servotwin.motion.path_length import PathLength
 from servotwin.motion.shaping import ShapedMode, ShapingFilter
@@ -28,6 +36,8 @@ SLACK = 1e-9
 LEAST_RATE = 0.2
 ROUNDS = 6
 MOST_PERIODS = 1_000_000
+TRIED, REFINED = 33, 2  # growths of a braking rate at once, and how often around the best of them
+CLOSE = 1.01  # of a limit of acceleration: a period of braking that uses more is sought anew
 BLOCK = 128  # periods that are found at once while the pace is constant
 
 
@@ -96,6 +106,23 @@ class ShapedCursor(Cursor):
         """Whether it stands."""
         return self.done or self._rests
 
+    @property
+    def rate_now(self) -> float:
+        """See ``Cursor``."""
+        return float(self._place[1]) / max(self._growth_of_length(self.time), 1e-12)
+
+    def _growth_of_length(self, time: float) -> float:
+        """Length of path per time of the trajectory [1/s]."""
+        _, first, _ = self.path.tangent(time)
+        _, qd, _ = self._sample(time)
+        return float(qd @ first) / max(float(first @ first), 1e-300)
+
+    def stand_back(self, time: float, rate: float) -> None:
+        """See ``Cursor``; the shaper is let go."""
+        self._give_back()
+        self._let_go, self._rests, self.time = True, rate == 0.0, time
+        self._place = np.array([self.path.at(time), rate * self._growth_of_length(time), 0.0])
+
     def ahead(self, T: float, wanted: float) -> Instants:
         """Instants that the next calls of ``advance`` will come to, as long as nothing else is wanted.
 
@@ -118,10 +145,10 @@ class ShapedCursor(Cursor):
             return self._stand(self.trajectory.duration), T
         if not pace.shaped:
             self._give_back()
-            return self._brake(pace.share), 0.0
+            return self._brake(pace), 0.0
         if self._let_go:  # it goes on from where it was stopped; a shaper begins with an arm that stands
             if not self._rests:
-                return self._brake(pace.share), 0.0
+                return self._brake(pace), 0.0
             self._begin(self.time)
         if self._find(wanted * self.fitting):
             _, q, qd, qdd = self._found.instants
@@ -231,15 +258,15 @@ class ShapedCursor(Cursor):
         return q, np.zeros_like(q), np.zeros_like(q)
 
     # --- a stop that is not shaped ------------------------------------------------------------------
-    def _brake(self, share: float) -> Motion:
-        """A period of braking on the path with a share of what the joints may."""
+    def _brake(self, pace: Pace) -> Motion:
+        """A period of braking on the path with the share of a pace of what the joints may."""
         T, path = self.period, self.path
         self._let_go = True
-        length, rate, _ = self._place
+        before, rate, share = self._place, self._place[1], pace.share
         if rate <= 0.0:
             self._rests = True
             return self._stand(self.time)
-        _, first, second = path.tangent(self.time)
+        q, first, second = path.tangent(self.time)
         growth = -rate / T
         bend = second * rate * rate
         moving = np.abs(first) > 1e-12
@@ -253,15 +280,51 @@ class ShapedCursor(Cursor):
                 ),
                 axis=0,
             )
-            growth = min(max(growth, float(ends[0].max())), 0.0)
-        after = max(rate + growth * T, 0.0)
-        length = min(length + 0.5 * (rate + after) * T, path.length)
+            least = float(ends[0].max())
+            if self.slopes is not None:
+                least = max(least, self.slopes(q, first, second, float(rate))[0])
+            if self.slopes is not None and pace.leads:
+                growth = braking_slope(float(rate), float(before[2]), min(least, 0.0), T)
+            else:
+                growth = min(max(growth, least), 0.0)
+        _, qd, qdd = motion = self._braked(before, growth)
+        if growth < 0.0 and self._share_of_limits(qd, qdd, first * rate, share) > CLOSE:
+            return self._braked(before, self._kept(before, growth, first * rate, share))
+        return motion
+
+    def _braked(self, before: Array, growth: float) -> Motion:
+        """A period on from a place with its rate (3,), with a growth of the rate."""
+        length, rate, _ = before
+        after = max(rate + growth * self.period, 0.0)
+        length = min(length + 0.5 * (rate + after) * self.period, self.path.length)
         self._place = np.array([length, after, growth])
-        self.time = path.time(float(length))
+        self.time = self.path.time(float(length))
         self._rests = after == 0.0
         if self._rests:
             return self._stand(self.time)
-        return path.motion_at(self.time, after, growth)
+        return self.path.motion_at(self.time, after, growth)
+
+    def _share_of_limits(self, qd: Array, qdd: Array, qd_before: Array, share: float) -> Array:
+        """What motions (..., n) use of a share of the accelerations: at a period's end, and in its mean."""
+        hardest = np.maximum(np.abs(qdd), np.abs(qd - qd_before) / self.period)
+        return np.asarray((hardest / (share * self.acceleration)).max(axis=-1, initial=0.0))
+
+    def _kept(self, before: Array, hardest: float, qd_before: Array, share: float) -> float:
+        """The hardest growth of the rate up to 0 with which a whole period keeps a share of the accelerations.
+
+        What the path allows at the period's begin does not tell: until its end it bends otherwise.
+        """
+        T, (length, rate, _) = self.period, before
+        low, high = hardest, 0.0
+        for _ in range(REFINED):
+            growths = np.linspace(low, high, TRIED)
+            after = np.maximum(rate + growths * T, 0.0)
+            times = self.path.times(np.minimum(length + 0.5 * (rate + after) * T, self.path.length))
+            _, qd, qdd = self.path.motions_at(times, after, np.where(after > 0.0, growths, 0.0))
+            used = self._share_of_limits(qd, qdd, qd_before, share)
+            i = int(np.argmax(used <= 1.0)) if (used <= 1.0).any() else int(np.argmin(used))
+            low, high = float(growths[max(i - 1, 0)]), float(growths[i])
+        return high
 
     # --- limits -------------------------------------------------------------------------------------
     def _fit(self) -> float:

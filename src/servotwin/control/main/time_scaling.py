@@ -25,6 +25,8 @@ SLACK = 1e-6  # of a limit, for the rounding of a plan that uses it fully
 HALVINGS = 8
 INSTANT = 1e-4  # s, for the acceleration of the tool
 SAMPLED, LEAST, MOST = 0.01, 32, 4096  # s between samples of a speed, and how many at least and at most
+RAMP = 0.016  # s in which a stop that leads comes to its full braking, and leaves it
+LAST = 0.5  # of full braking: what is left of the rate ends with it in one period
 BATCH = 256  # instants at most that are sampled at once while the rate is constant
 
 
@@ -52,7 +54,7 @@ class Pace:
     """How quickly the rate may change: ``slope`` [1/s], ``bend`` [1/s2]; ``shaped``: input shaping stays on.
 
     ``share``: of the limits of acceleration that may be used; ``retry``: by how much a slope is lowered that would pass
-    them at the end of the period.
+    them at the end of the period; ``leads``: the reference leads where position loops follow late (``leading_stop``).
     """
 
     slope: float
@@ -60,12 +62,17 @@ class Pace:
     shaped: bool = True
     share: float = 1.0
     retry: float = 0.5
+    leads: bool = False
 
 
 GENTLE = Pace(slope=4.0, bend=40.0)  # override and pause: from full speed to rest in about 0.35 s
 FIRM = Pace(slope=50.0, bend=math.inf, shaped=False)  # stop: what the limits of acceleration allow, at once
 # Nobody watches the arm any more: motors give more for a moment than a cycle may ask of them again and again.
-HARD = Pace(slope=100.0, bend=math.inf, shaped=False, share=2.0, retry=0.8)
+HARD = Pace(slope=100.0, bend=math.inf, shaped=False, share=2.0, retry=0.8, leads=True)
+
+
+# Least and largest slope of the rate that motors allow at q, q', q'' (n,) and a rate.
+Slopes = Callable[[Array, Array, Array, float], tuple[float, float]]
 
 
 @dataclass(frozen=True)
@@ -76,14 +83,33 @@ class ToolLimit:
     acceleration: float
 
 
-def stoppable_rate(trajectory: Planned, acceleration: Array, seconds: float) -> float:
-    """The largest rate, at most 1, from which a motion comes to rest within a time by ``HARD`` braking."""
+def stoppable_rate(
+    trajectory: Planned,
+    acceleration: Array,
+    seconds: float,
+    braking_times: Callable[[Array, Array], Array] | None = None,
+) -> float:
+    """The largest rate, at most 1, from which a motion comes to rest within a time by ``HARD`` braking.
+
+    ``braking_times`` (k,) [s] that motors need, for positions and speeds (k, n).
+    """
     if not math.isfinite(seconds) or trajectory.duration <= 0.0:
         return 1.0
     count = min(max(round(trajectory.duration / SAMPLED), LEAST), MOST)
-    _, qd, _ = trajectory.sample(np.linspace(0.0, trajectory.duration, count + 1))
+    q, qd, _ = trajectory.sample(np.linspace(0.0, trajectory.duration, count + 1))
     longest = float((np.abs(qd) / (HARD.share * acceleration)).max(initial=0.0))
-    return 1.0 if longest <= seconds else seconds / longest
+    if braking_times is not None:
+        longest = max(longest, float(braking_times(q, qd).max(initial=0.0)))
+    return 1.0 if longest <= seconds else max(seconds, 0.0) / longest
+
+
+def braking_slope(rate: float, slope: float, least: float, T: float) -> float:
+    """Slope of the next period T [s] of a rate that is braked by ``least`` < 0 at most, begun and ended in ``RAMP``."""
+    if rate <= -LAST * least * T:
+        return -rate / T
+    bend = -least / RAMP
+    leaving = bend * T - math.sqrt((bend * T) ** 2 + 2.0 * bend * rate)
+    return max(min(max(slope - bend * T, leaving, least), 0.0), -rate / T)
 
 
 class Instants(NamedTuple):
@@ -106,6 +132,7 @@ class Cursor:
         self.trajectory = trajectory
         self.acceleration = np.asarray(acceleration) * (1.0 + SLACK)
         self.tool = tool
+        self.slopes: Slopes | None = None  # in a stop that leads
         self.most = 1.0  # rate: what keeps the speed of points below a bound
         self.time = 0.0
         self.rate, self.slope = 0.0, 0.0
@@ -124,6 +151,11 @@ class Cursor:
     def at_rest(self) -> bool:
         """Whether it stands."""
         return self.done or self.rate == 0.0
+
+    @property
+    def rate_now(self) -> float:
+        """The rate at which the time on the trajectory goes on."""
+        return self.rate
 
     @property
     def owner(self) -> int:
@@ -145,7 +177,7 @@ class Cursor:
             return self._standing(), T
         if self.time == 0.0:  # at its begin the motion stands, whatever the rate
             self.rate, self.slope = wanted, 0.0
-        slope = self._within_limits(self._slope(T, wanted, pace), T, pace.share)
+        slope = self._wanted_slope(T, wanted, pace)
         for halving in range(HALVINGS + 1):
             rate = min(max(self.rate + slope * T, 0.0), 1.0)
             time = self.time + 0.5 * (self.rate + rate) * T
@@ -213,9 +245,21 @@ class Cursor:
         self.time, self._here = time, self._sample(time)
         self._batch_for = (-1.0, -1.0)
 
+    def stand_back(self, time: float, rate: float) -> None:
+        """Be at a time of the trajectory [s], at a rate."""
+        self.go_to(time)
+        self.rate, self.slope = rate, 0.0
+
     def _sample(self, time: float) -> Motion:
         q, qd, qdd = self.trajectory.sample(np.array([min(time, self.trajectory.duration)]))
         return q[0], qd[0], qdd[0]
+
+    def _wanted_slope(self, T: float, wanted: float, pace: Pace) -> float:
+        """Slope towards the rate ``wanted`` within all limits; a stop that leads begins and ends it in ``RAMP``."""
+        if self.slopes is None or not pace.leads or wanted > 0.0:
+            return self._within_limits(self._slope(T, wanted, pace), T, pace.share)
+        least = self._within_limits(-pace.slope, T, pace.share)
+        return braking_slope(self.rate, self.slope, least, T)
 
     def _slope(self, T: float, wanted: float, pace: Pace) -> float:
         """Slope that leads to the rate ``wanted`` without passing it."""
@@ -246,8 +290,11 @@ class Cursor:
                 v, a = np.append(v, pace), np.append(a, self.rate**2 * bend)
                 most = np.append(most, share * self.tool.acceleration)
         ends = np.sort(np.stack([(-most - a) / v, (most - a) / v]), axis=0)
-        low, high = min(float(ends[0].max()), 0.0), max(float(ends[1].min()), 0.0)
-        return min(max(slope, low), high)
+        low, high = float(ends[0].max()), float(ends[1].min())
+        if self.slopes is not None:
+            allowed = self.slopes(self._here[0], qd, qdd, self.rate)
+            low, high = max(low, allowed[0]), min(high, allowed[1])
+        return min(max(slope, min(low, 0.0)), max(high, 0.0))
 
     def _tool_pace(self, tool: ToolLimit, time: float) -> tuple[float, float]:
         """Speed [m/s] and acceleration [m/s2] of the tool along its path, at the rate 1."""

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -43,7 +42,6 @@ from servotwin.control.servo.state_feedback_plant import (
     separate_axes,
     valve_forward,
 )
-from servotwin.description.load import read_description
 from servotwin.description.problems import refuse
 from servotwin.description.schema import RobotDescription
 from servotwin.errors import InputError, UnsupportedError
@@ -52,6 +50,7 @@ from servotwin.linear.sampling import sampled_noise
 from servotwin.linear.system import Array, LinearSystem
 from servotwin.presentation import Plots, Reports, ShowsItself, Tabulates
 from servotwin.robot.complete_model import robot_of, state_space
+from servotwin.robot.described import Given, description_of
 from servotwin.robot.robot import Robot
 from servotwin.robot.shafts import motor_inertia
 from servotwin.robot.state_space import StateSpace
@@ -199,7 +198,7 @@ class StateFeedbackDesign(Plots, Tabulates, Reports, ShowsItself):
 
 
 def design_state_feedback(
-    robot: str | Path | RobotDescription,
+    robot: Given,
     q: ArrayLike | None = None,
     *,
     method: str | None = None,
@@ -217,7 +216,7 @@ def design_state_feedback(
     _check_wishes(
         method, bandwidth=bandwidth, integral_time=integral_time, observer_bandwidth=observer_bandwidth
     )
-    description = robot if isinstance(robot, RobotDescription) else read_description(robot)
+    description = description_of(robot)
     control = controller_of(description)
     asked = control.state_feedback
     w_b = bandwidth or feedback_bandwidth(control)

@@ -172,7 +172,7 @@ def oriented(robot: Robot, points: Array, turned: bool) -> Array:
 def branch(robot: Robot, poses: Array, names: Sequence[str]) -> Array:
     """Joints (m, n) that reach the poses, each nearest to the one before, on the branch of the least travel."""
     try:
-        starts = robot.ikine_all(poses[0])
+        starts = _starts(robot, poses[0])
     except UnreachableError as error:
         raise _unreachable(names[0], poses[0], error) from None
     best, least, problem = None, math.inf, None
@@ -192,6 +192,14 @@ def branch(robot: Robot, poses: Array, names: Sequence[str]) -> Array:
     if best is None:
         raise problem or InputError("no pose is reached")
     return best
+
+
+def _starts(robot: Robot, pose: Array) -> Array:
+    """Joints (k, n) of the branches of a pose; the one nearest to home where infinitely many positions reach it."""
+    try:
+        return robot.ikine_all(pose)
+    except UnsupportedError:
+        return robot.ikine(pose)[np.newaxis]
 
 
 def reach_from(robot: Robot, pose: Array, q: Array, name: str) -> Array:

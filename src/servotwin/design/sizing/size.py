@@ -31,6 +31,7 @@ from servotwin.design.sizing.worst_case import worst_case
 from servotwin.errors import InputError
 from servotwin.mechanism.build import build_mechanism
 from servotwin.mechanism.model import Array
+from servotwin.robot.described import Given, source_of
 from servotwin.robot.robot import Robot
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ Quiet = Callable[[str], None]
 
 
 def size(
-    robot: str | Path | RobotDescription,
+    robot: Given,
     *,
     job: str | Path | None = None,
     scenario: str | Path | None = None,
@@ -79,6 +80,8 @@ def size(
     ``pareto``: also the front of price, mass and cycle time. ``what_if``: 'payload', 'speed': how far they can go.
     ``rest`` [s] after each cycle.
     """
+    if not isinstance(robot, RobotDescription):
+        robot = source_of(robot)
     told, chosen = progress or (lambda text: None), rules or Rules()
     _check_request(job, scenario, duty, tool_speed, tool_acceleration)
     _check_moving(moving, tool_speed)

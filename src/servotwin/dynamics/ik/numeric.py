@@ -39,6 +39,8 @@ _DAMPED = DAMPING * np.eye(6)
 CONVERGED = 1e-10  # m and rad, norm of the pose error
 ITERATIONS = 150
 IDLE = 12  # steps in a row that gain less than 0.1 % end a descent: a minimum that is no solution
+SINGULAR = 1e-6  # of the largest singular value; solutions are exact to about 1e-10, double ones to its root
+ASIDE = 0.01  # rad, m: how far a direction without effect is followed
 NU_MIN, NU_MAX = 1e-3, 1e8  # range of the damping factor; beyond it no step helps
 
 
@@ -59,13 +61,16 @@ def polished(fk: Pose, jac: Jacobian, q: Array, T: Array, mask: Array) -> tuple[
     return q, float(np.linalg.norm(error))
 
 
-def newton(fk: Pose, jac: Jacobian, X: Array, q: Array, weights: Array) -> tuple[Array, BoolArray]:
+def newton(
+    fk: Pose, jac: Jacobian, X: Array, q: Array, weights: Array, rank: int | None = None
+) -> tuple[Array, BoolArray]:
     """Newton's method from guesses q (k, n) to poses X (k, 4, 4): positions, and which of them arrived (k,).
 
-    ``fk(q)`` (k, 4, 4), ``jac(q)`` (k, 6, n); ``weights`` (6,) of the rows of the pose error, zero where free.
+    ``fk(q)`` (k, 4, 4), ``jac(q)`` (k, 6, n); ``weights`` (6,) of the rows of the pose error, zero where free; ``rank``
+    as of ``least_squares``.
     """
     for _ in range(NEWTON_STEPS):
-        step = least_squares(weights[:, None] * jac(q), weights * pose_errors(X, fk(q)))
+        step = least_squares(weights[:, None] * jac(q), weights * pose_errors(X, fk(q)), rank)
         sizes = np.abs(step).max(axis=1)
         q = q + np.minimum(np.maximum(step, -LONGEST_STEP), LONGEST_STEP)
         if sizes.max() < LAST_STEP:
@@ -75,8 +80,17 @@ def newton(fk: Pose, jac: Jacobian, X: Array, q: Array, weights: Array) -> tuple
     return q, near & (sizes < LAST_STEP)
 
 
-def least_squares(J: Array, x: Array) -> Array:
-    """Least-squares solutions (k, n) of J y = x, J (k, 6, n); the shortest ones where n is above 6."""
+def least_squares(J: Array, x: Array, rank: int | None = None) -> Array:
+    """Least-squares solutions (k, n) of J y = x, J (k, 6, n); the shortest ones where n is above 6.
+
+    ``rank`` of arms that have more joints than ways to move the tool, such as a SCARA on a rail: the shortest solutions
+    out of so many singular values.
+    """
+    if rank is not None:
+        U, values, Vt = np.linalg.svd(J, full_matrices=False)
+        inverse = values[:, :rank] / (values[:, :rank] ** 2 + DAMPING)
+        parts = inverse * (U.swapaxes(1, 2) @ x[..., None])[:, :rank, 0]
+        return np.asarray((Vt[:, :rank].swapaxes(1, 2) @ parts[..., None])[..., 0])
     Jt = J.swapaxes(1, 2)
     if J.shape[2] <= 6:
         squares = Jt @ J
@@ -156,6 +170,27 @@ def solutions(task: Task, q0: Array, starts: int, seed: int) -> Iterator[tuple[A
     yield descend(task, np.clip(q0, task.q_min, task.q_max))
     for _ in range(starts - 1):
         yield descend(task, generator.uniform(low, high))
+
+
+def standing_motion(task: Task, q: Array) -> Array | None:
+    """A direction (n,) in which a solution q moves on within the limits while the frame stands; None if it is isolated.
+
+    A direction without effect on the frame at q is one only to first order where two branches meet. It is followed by
+    ``ASIDE`` and corrected: on a curve of solutions a correction of higher order is enough, elsewhere it leads back.
+    """
+    free = np.flatnonzero(task.q_min < task.q_max)
+    J = (task.weight * task.mask)[:, None] * task.jac(q)[:, free]
+    _, values, rows = np.linalg.svd(J)
+    values = np.append(values, np.zeros(max(len(free) - len(values), 0)))
+    for row in rows[values <= SINGULAR * values[0]]:
+        direction = np.zeros(len(q))
+        direction[free] = row
+        for way in (ASIDE, -ASIDE):
+            beside, left = polished(task.fk, task.jac, q + way * direction, task.T, task.mask)
+            inside = np.all((beside >= task.q_min) & (beside <= task.q_max))
+            if left <= CONVERGED and inside and np.linalg.norm(beside - q) > 0.5 * ASIDE:
+                return direction
+    return None
 
 
 def ikine_numeric(

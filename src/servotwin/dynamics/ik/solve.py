@@ -33,6 +33,7 @@ from servotwin.dynamics.ik.numeric import (
     ikine_numeric,
     polished,
     solutions,
+    standing_motion,
 )
 from servotwin.dynamics.ik.palletizer import PalletizerSolver
 from servotwin.dynamics.ik.pose import checked_poses, pose_error
@@ -273,7 +274,20 @@ class InverseKinematics:
             raise UnreachableError(
                 f"{self.chain.name}: none of {ALL_STARTS} searches inside the joint limits reaches the pose"
             )
+        self._require_isolated(found, task)
         return distinct(found, self.period)
+
+    def _require_isolated(self, found: list[Array], task: Task) -> None:
+        """UnsupportedError if the joints of a position that was found can move on while the tool stands still."""
+        for q in found:
+            direction = standing_motion(task, q)
+            if direction is not None:
+                joints = zip(self.mechanism.joint_names, np.abs(direction) > 1e-3, strict=True)
+                moved = ", ".join(name for name, moves in joints if moves)
+                raise UnsupportedError(
+                    f"{self.chain.name}: infinitely many positions reach this pose, because {moved} can move together "
+                    "while the tool stands; ask for one"
+                )
 
     def _rank(self) -> int:
         """Largest rank of the Jacobian of the moving joints at a few random positions."""

@@ -27,7 +27,8 @@ REFUSED: dict[int, Callable[[int], bool]] = {
 }
 UNITS = (0x6091, 0x6092)  # they say where a position is: under power the axis would jump
 POWERED = 0x0004  # bit of the statusword in the states with torque
-LONGEST = 20_000_000  # ns that a cycle carries the plant at most: after a pause time is lost, not made up for
+# ns that a cycle carries the plant at most, or two periods where those are longer: after a pause time is lost
+LONGEST = 20_000_000
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,8 @@ class Drives:
         )
 
     def announce(self, segment: Segment) -> None:
-        """Send emergency messages of faults that have come or gone."""
+        """Send emergency messages of faults that have come or gone; the period of the bus may be another one now."""
+        self.context["longest"] = max(LONGEST, 2 * int(segment.record["step"][0]))
         for drive in self.changed():
             slave, axis = self.places[drive]
             code = int(self.objects[slave]["error_code"][axis])

@@ -12,6 +12,8 @@ import numpy as np
 from servotwin.control.main.alarms import AlarmKind
 from servotwin.control.main.exchange import PointStore, Reply
 from servotwin.control.main.jogging import Jog
+from servotwin.control.main.leading_stop import following_of
+from servotwin.control.main.overshoot import overshoot_of, settling_rate_of
 from servotwin.control.main.states import POWERED, Event, State
 from servotwin.description.checks import motor_names
 from servotwin.description.drive_data import drives_of
@@ -113,6 +115,11 @@ class BusRobot(LiveRobot):
         self.limits = limits_of(self.robot, self.description)
         controller = make_controller(self.robot, self.limits, self.description, points=points)
         controller.settings = replace(controller.settings, brake_ns=controller.settings.brake_ns + ENABLING)
+        controller.reference.following, controller.reference.unled = following_of(
+            self.robot, self.limits, self.description, age=controller.period_ns * 1e-9
+        )  # a frame brings what was measured before it acted
+        controller.reference.overshoot = overshoot_of(self.robot, self.limits, self.description)
+        self.settling_rate = settling_rate_of(self.description)
         self.controller = controller
         self.surroundings = surroundings or Surroundings()
         self.motors = tuple(motor_names(self.description))

@@ -20,6 +20,7 @@ from servotwin.description.problems import refuse
 from servotwin.description.schema import RobotDescription
 from servotwin.errors import InputError
 from servotwin.fieldbus.cia402.application import Drives, check_options
+from servotwin.fieldbus.cia402.drive import OFF_LIMIT
 from servotwin.fieldbus.cia402.states import ErrorCode
 from servotwin.fieldbus.coe.abort import AbortCode, SdoAbortError
 from servotwin.fieldbus.ethercat.slave.records import ClockKind
@@ -198,7 +199,8 @@ def fill_objects(objects: Any, drive: DriveData, machine: Machine, j: int) -> No
     objects["max_motor_speed"] = min(math.ceil(speed / TURN * 60.0), 0xFFFFFFFF)
     top = speed / TURN * counts  # user units/s
     values = {
-        "following_window": counts, "position_window": max(counts // 360, 1), "max_profile_velocity": top,
+        "following_window": following_window(top, float(axis["K_x"])),
+        "position_window": max(counts // 360, 1), "max_profile_velocity": top,
         "velocity_window": min(0.01 * top, 0xFFFF), "profile_velocity": 0.2 * top,
         "profile_acceleration": 2.0 * top, "profile_deceleration": 2.0 * top, "stop_deceleration": 10.0 * top,
         "max_acceleration": 40.0 * top, "max_deceleration": 40.0 * top, "homing_acceleration": 2.0 * top,
@@ -206,6 +208,11 @@ def fill_objects(objects: Any, drive: DriveData, machine: Machine, j: int) -> No
     }  # fmt: skip
     for name, value in values.items():
         objects[name] = min(max(round(value), 1), 0xFFFFFFFF)
+
+
+def following_window(top: float, gain: float) -> float:
+    """Twice the lag of a position loop at the motor's largest speed (eq:following-bound); without a gain none."""
+    return 2.0 * top / gain if gain > 0.0 else OFF_LIMIT
 
 
 def rated_current(drive: DriveData, limit: float, K: float) -> float:

@@ -32,6 +32,7 @@ class Lease:
         self.state = OperatorState()
         self._armed = False  # the switch came from released
         self._lost = False
+        self._given_up_ns: int | None = None  # date of the last word before the page was given up
 
     def take(self, state: OperatorState) -> None:
         """The latest state; one that is older than what is known does not count."""
@@ -51,6 +52,12 @@ class Lease:
     def present(self, now_ns: int, within_ns: int) -> bool:
         """Whether the operator's page was heard of within a time."""
         return now_ns - self.state.at_ns <= within_ns
+
+    def heard(self, now_ns: int, within_ns: int) -> bool:
+        """Whether the page counts as there; once it was given up, only a newer word of it brings it back."""
+        if not self.present(now_ns, within_ns):
+            self._given_up_ns = self.state.at_ns
+        return self.state.at_ns != self._given_up_ns
 
     def look(self, now_ns: int, within_ns: int = STOP_WITHIN) -> OperatorState:
         """The state that counts at an instant: nothing is held once the lease has run out, or ``within_ns`` if less.
@@ -101,16 +108,17 @@ def patience(braking: float, period_ns: int, stop_ns: int = STOP_WITHIN) -> int:
     return max(stop_ns - round(braking * 1e9) - 2 * period_ns - SPARE, LEAST)
 
 
-def longest_braking(period_ns: int, stop_ns: int = STOP_WITHIN) -> float:
+def longest_braking(period_ns: int, stop_ns: int = STOP_WITHIN, late_ns: int = 0) -> float:
     """The braking time [s] up to which the arm stands within ``stop_ns`` though pages are given ``LEAST``.
 
-    InputError for a controller whose periods leave no time to brake.
+    ``late_ns`` of it pass before an arm that follows late brakes. InputError for a controller whose periods leave no
+    time to brake.
     """
-    used = LEAST + 2 * period_ns + SPARE
+    used = LEAST + 2 * period_ns + SPARE + late_ns
     if used >= stop_ns:
         raise InputError(
             f"{stop_ns * 1e-6:.0f} ms is too short for a main period of {period_ns * 1e-6:g} ms;"
             f" expected more than {used * 1e-6:g} ms",
             field="stop-within",
         )
-    return (stop_ns - used) * 1e-9
+    return (stop_ns - used + late_ns) * 1e-9

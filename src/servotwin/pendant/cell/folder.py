@@ -6,6 +6,7 @@ import os
 import re
 from pathlib import Path
 
+from servotwin.description.reach import without_places
 from servotwin.errors import InputError
 from servotwin.jobs.program import SUFFIX
 
@@ -25,14 +26,28 @@ def inside(folder: Path, name: object) -> Path:
 
 
 def without_folder(text: str, folder: Path) -> str:
-    """A message with names of files instead of paths: a page has one line, and need not know where the folder is."""
-    return text.replace(f"{folder}{os.sep}", "").replace(f"{os.path.realpath(folder)}{os.sep}", "")
+    """A message with names of files instead of paths: a page has one line, and need not know where the folder is.
+
+    What a page cannot do is not advised either.
+    """
+    for home in (str(folder), os.path.realpath(folder)):
+        if home != os.sep:
+            text = re.sub(rf"{re.escape(home)}(?![\w.-])", "the folder", text.replace(f"{home}{os.sep}", ""))
+    return without_places(text)
 
 
 def jobs_in(folder: Path, most: int = 200) -> list[str]:
-    """Names of the jobs of the folder, in order."""
+    """Names of the jobs of the folder that may be opened, in order."""
     try:
         names = sorted(entry.name for entry in os.scandir(folder) if entry.is_file())
     except OSError:
         return []
-    return [name for name in names if NAME.fullmatch(name) and name.lower().endswith(SUFFIX)][:most]
+    return [name for name in names if _may_be_opened(folder, name)][:most]
+
+
+def _may_be_opened(folder: Path, name: str) -> bool:
+    try:
+        inside(folder, name)
+    except InputError:
+        return False
+    return True

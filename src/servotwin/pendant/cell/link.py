@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +18,8 @@ from servotwin.processes import start_partner
 CODE = "from servotwin.pendant.cell.run import main; main()"
 MOST_PENDING = 256  # keys without an answer yet
 ANSWER = 10.0  # s
+GONE = "the cell has ended"
+LAST_WORDS = 1.0  # s that a failure may take from the cell to here
 ENDING = 4.0  # s that a cell may take to bring its arm to rest
 
 
@@ -56,6 +59,21 @@ class CellLink:
         """Whether the cell is gone."""
         return self.channel.closed or bool(self.failure)
 
+    @property
+    def running(self) -> bool:
+        """Whether the cell is there and has not complained; False once it was closed."""
+        return not self.ended and self.process.running
+
+    def ending(self) -> str:
+        """Why a cell that does not run any more has ended, in one line."""
+        until = time.monotonic() + LAST_WORDS
+        while not self.failure and time.monotonic() < until:  # the loop still hears what it said
+            time.sleep(0.01)
+        if self.failure and self.failure != GONE:
+            return f"{GONE}: {self.failure}"
+        code = self.process.await_end(ENDING)
+        return f"{GONE}: {f'signal {-code} killed it' if code < 0 else f'its exit code is {code}'}"
+
     def attach(self, loop: asyncio.AbstractEventLoop) -> None:
         """Hear the cell from a loop."""
         self._loop = loop
@@ -67,7 +85,7 @@ class CellLink:
         if self.channel.closed:
             if self._loop is not None:
                 self._loop.remove_reader(self.channel.end.fileno())
-            self.failure = self.failure or "the cell has ended"
+            self.failure = self.failure or GONE
             for future in self._asked.values():
                 if not future.done():
                     future.set_result({"ok": False, "text": self.failure})

@@ -6,6 +6,7 @@ reduced speed of T1, and that nothing goes on when the operator lets go or is go
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from enum import Enum
 from typing import Any
@@ -14,6 +15,7 @@ import numpy as np
 
 from servotwin.control.main.exchange import Reply
 from servotwin.control.main.jogging import Jog
+from servotwin.control.main.leading_stop import LATE
 from servotwin.control.main.point_speed import FastestPoint
 from servotwin.control.main.states import MAY_MOVE, Event, Mode, State
 from servotwin.control.main.time_scaling import HARD
@@ -31,6 +33,15 @@ REDUCED = 0.25  # m/s at every point of arm and tool in T1
 PLAYING = (State.RUNNING, State.STEPPING)
 ON_PATH = (*PLAYING, State.PAUSING)
 CANNOT = "cannot be done in AUT; turn the mode selector to T1 or T2"
+WHY_NOT = {
+    State.DISABLED: "the drives have no power; press Power on",
+    State.ENABLING: "the brakes are opening; wait until the arm is ready",
+    State.PAUSED: "a job is paused; press Stop to give it up",
+    State.ALARM: "an alarm is shown; press Reset first",
+    State.FAULT: "an alarm took the power; press Reset, then Power on",
+    State.EMERGENCY: "emergency stop; press Reset, then Power on",
+}
+SLOW = 0.01  # m/s of a point that stands for all that one sees
 MENU = {-1: "Disable", 0: "Home", 1: "Joint", 2: "Cartesian", 3: "Trajectory"}
 
 
@@ -60,12 +71,14 @@ class Panel:
         self.menu = 1
         self.job = ""
         self._outline = outline(live.robot)
-        self.fastest = FastestPoint(live.robot, self._outline, REDUCED)
-        self.controller.reference.braking_time = longest_braking(live.period_ns, stop_ns)
+        self.fastest = FastestPoint(live.robot, self._outline, REDUCED, self.controller.reference.overshoot)
+        late_ns = 0 if self.controller.reference.following is None else round(LATE * 1e9)
+        self.controller.reference.braking_time = longest_braking(live.period_ns, stop_ns, late_ns)
         self.controller.reference.bound_points(self.fastest)
         self.reload_points = reload_points
         self._wanted: OperatingMode | None = None  # once the arm stands
         self._by_key = False  # what moves needs a held key besides the switch
+        self.measured_speed = 0.0  # m/s, of the fastest point
         self.lost_ns = 0  # when the page was given up the last time
         self._present = False
         self._slowed = False  # a job brakes because its page was not heard of
@@ -91,8 +104,16 @@ class Panel:
         tool = self.live.robot.mechanism.tool
         known = self._outline.get(tool, np.zeros((0, 3)))
         points = {**self._outline, tool: np.concatenate([known, tips])} if len(tips) else self._outline
-        self.fastest = FastestPoint(self.live.robot, points, REDUCED)
+        overshoot = self.controller.reference.overshoot
+        self.fastest = FastestPoint(self.live.robot, points, REDUCED, overshoot)
         self.controller.reference.bound_points(self.fastest if self.mode is OperatingMode.T1 else None)
+
+    @property
+    def speed(self) -> float:
+        """Of the fastest point [m/s]: as measured on drives, of the reference of an arm that follows exactly."""
+        if self.live.settling_rate > 0.0:
+            return self.measured_speed
+        return self.fastest.speed(self.live.command.q, self.live.command.qd)
 
     # --- every period -----------------------------------------------------------------------------
     def hold(self, now_ns: int) -> None:
@@ -102,7 +123,7 @@ class Panel:
         held = self.lease.held
         self.live.surroundings.dead_man = held
         self._jog(state, held)
-        if self.lease.present(now_ns, within_ns):
+        if self.lease.heard(now_ns, within_ns):
             self._go_on()
             self._watch_held(state, held)
         else:
@@ -113,8 +134,10 @@ class Panel:
 
     def _note_loss(self, now_ns: int, within_ns: int) -> None:
         """Note when the page was given up."""
-        automatic = self.mode is OperatingMode.AUT
-        present = self.lease.present(now_ns, within_ns if automatic else min(within_ns, self.lease.lease_ns))
+        if self.mode is OperatingMode.AUT:
+            present = self.lease.heard(now_ns, within_ns)
+        else:
+            present = self.lease.present(now_ns, min(within_ns, self.lease.lease_ns))
         if self._present and not present:
             self.lost_ns = now_ns
         self._present = present
@@ -123,7 +146,19 @@ class Panel:
         """For how long the page may be silent now [ns]: the faster the arm, the shorter."""
         share = HARD.share if self.controller.state in ON_PATH else 1.0
         braking = braking_time(self.live.command.qd, self.live.limits, share)
+        if self.controller.state in ON_PATH:
+            measured = self.controller.measured.q
+            braking = max(braking, self.controller.reference.drive_braking_time(measured))
+        elif self.controller.state is State.JOGGING:
+            braking += self._settling()
         return patience(braking, self.live.period_ns, self.stop_ns)
+
+    def _settling(self) -> float:
+        """How long drives move on [s] after the reference of a jog stands, until points are slow (eq:settling)."""
+        if self.live.settling_rate <= 0.0:
+            return 0.0
+        speed = self.fastest.speed(self.live.command.q, self.live.command.qd)
+        return math.log(max(speed / SLOW, 1.0)) / self.live.settling_rate
 
     def _go_on(self) -> None:
         """A page that is heard of again before its job stands was only late; one that stands waits for a key."""
@@ -134,13 +169,21 @@ class Panel:
     @property
     def slowed(self) -> list[str]:
         """What an operator should know of a job that is slower than its plan."""
-        share = self.controller.reference.stoppable
-        if self.controller.state not in ON_PATH or self.mode is OperatingMode.T1 or share >= 1.0:
+        reference, within = self.controller.reference, f"{self.stop_ns * 1e-6:.0f} ms"
+        if self.controller.state not in ON_PATH or self.mode is OperatingMode.T1:
             return []
-        within = f"{self.stop_ns * 1e-6:.0f} ms"
-        return [
-            f"this motion runs at {share:.0%} of its speed: the arm must stand {within} after its page is lost"
-        ]
+        found = []
+        if reference.stoppable < 1.0:
+            found.append(
+                f"this motion runs at {reference.stoppable:.0%} of its speed: the arm must stand {within} after"
+                " its page is lost"
+            )
+        if reference.unled:
+            found.append(
+                f"this arm may stand later than {within} after its page is lost: its reference cannot lead it"
+                f" ({reference.unled})"
+            )
+        return found
 
     def _abandon(self) -> None:
         """Nobody is there: in every mode what moves stops, a gentle pause that is under way becomes hard."""
@@ -156,9 +199,11 @@ class Panel:
             if self._jogs:
                 self.live.press(Event.RELEASE)
             self._jogs = False
+            self.refused = self._why_not() if asked else ""
             return
         if self.controller.state not in (State.READY, State.JOGGING) or not self._switch(Mode.TEACH):
             self._jogs = False
+            self.refused = self._why_not()
             return
         now_ns = self.live.now_ns
         asked_for = (state.frame, state.direction, state.speed, state.user)
@@ -177,6 +222,15 @@ class Panel:
             self._refuse_jog(reply.reason)
 
     refused = ""  # why a held jog does not move
+
+    def _why_not(self) -> str:
+        """Why nothing is jogged now, for a key that is held; empty while the arm only comes to rest."""
+        state = self.controller.state
+        if self.mode is OperatingMode.AUT:
+            return f"jogging {CANNOT}"
+        if self._wanted is not None:
+            return f"the mode changes to {self._wanted.value}; wait until the arm stands"
+        return WHY_NOT.get(state, "a job is under way; press Stop first" if state in ON_PATH else "")
 
     def _refuse_jog(self, reason: str) -> None:
         """What the operator holds now cannot be done; what was held before does not go on instead."""
@@ -320,7 +374,8 @@ class Panel:
         if not isinstance(job, str):
             raise InputError("expected the name of a job", field="job")
         if self.controller.state not in (State.READY, State.DISABLED):
-            raise InputError("the arm is busy; stop it before another job is loaded")
+            busy = "the arm is busy; stop it before another job is loaded"
+            raise InputError(WHY_NOT.get(self.controller.state, busy))
         if self.controller.mode is Mode.TEACH:
             self._switch(Mode.PROGRAM)
         reply = self.live.press(Event.LOAD, program=self.load(job))

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +15,7 @@ from servotwin.control.main.states import MAY_MOVE, POWERED, State
 from servotwin.errors import KinematicsError
 from servotwin.jobs.points import Pose
 from servotwin.mechanism.model import Array
+from servotwin.pendant.cell.folder import without_folder
 from servotwin.pendant.cell.panel import Panel
 from servotwin.robot.robot import Robot
 from servotwin.scene.describe import body_poses_flat
@@ -20,8 +24,11 @@ HELP = {
     AlarmKind.FOLLOWING_ERROR: "Something holds the axis, or it is asked for more than its drive can. Free it, lower "
     "the override, then reset and switch the power on.",
     AlarmKind.POSITION_LIMIT: "Reset, switch the power on, and jog the axis back into its range.",
-    AlarmKind.SPEED: "The axis moves without being told to. Wait until it stands, then reset.",
+    AlarmKind.SPEED: "An axis moves without being told to, or a point moves faster than T1 allows. Wait until"
+    " it stands, then reset.",
     AlarmKind.OVERLOAD: "A drive has switched itself off. Let the motor cool or clear the cause, then reset.",
+    AlarmKind.DRIVE: "A drive reports a fault of its own and has switched itself off. Clear its cause, then reset.",
+    AlarmKind.BUS: "The bus does not carry what is sent, or a slave has left it. Check the line, then reset.",
     AlarmKind.FEEDBACK: "Measured positions are missing. Check the encoders, then reset.",
     AlarmKind.PROGRAM_ERROR: "The job cannot go on at its line: mend the line or the point, then reset.",
     AlarmKind.INPUT_TIMEOUT: "An input did not come in time: switch it, or change the TIMEOUT, then reset.",
@@ -41,9 +48,16 @@ def _short(values: Array, digits: int = 5) -> list[float]:
     return [round(float(v), digits) + 0.0 for v in values]
 
 
-def alarm_data(alarm: Alarm) -> dict[str, Any]:
-    """An alarm with what helps."""
-    return {"kind": alarm.kind.value, "text": alarm.text[:300], "help": HELP[alarm.kind], "line": alarm.line}
+def alarm_data(alarm: Alarm, text: str) -> dict[str, Any]:
+    """An alarm with what helps; ``text`` as pages show it."""
+    return {"kind": alarm.kind.value, "text": text[:300], "help": HELP[alarm.kind], "line": alarm.line}
+
+
+def _names_only(panel: Panel) -> Callable[[str], str]:
+    """What makes names of the paths in a text: jobs and points lie in one folder, that of the taught points."""
+    place = getattr(panel.controller.points, "path", None)
+    folder = None if place is None else Path(place).parent
+    return lambda text: text if folder is None or os.sep not in text else without_folder(text, folder)
 
 
 def warnings_of(robot: Robot, q: Array) -> list[str]:
@@ -71,6 +85,7 @@ def picture(panel: Panel, number: int, now_ns: int, extra: dict[str, Any]) -> by
     X = robot.fkine(q)
     pose = Pose.of(X)
     state = controller.state
+    named = _names_only(panel)
     data: dict[str, Any] = {
         "n": number,
         "at": now_ns,
@@ -82,7 +97,7 @@ def picture(panel: Panel, number: int, now_ns: int, extra: dict[str, Any]) -> by
         "menu": panel.menu,
         "switch": panel.lease.state.switch,
         "held": panel.lease.held,
-        "why": panel.lease.word or panel.refused,
+        "why": named(panel.lease.word or panel.refused),
         "hint": STATE_HELP.get(state, ""),
         "q": _short(q, 6),
         "ref": _short(command.q, 6),
@@ -91,11 +106,11 @@ def picture(panel: Panel, number: int, now_ns: int, extra: dict[str, Any]) -> by
             *_short(np.array([pose.roll, pose.pitch, pose.yaw]), 6),
         ],
         "poses": _short(body_poses_flat(robot, q), 5),
-        "speed": round(panel.fastest.speed(command.q, command.qd), 4),
+        "speed": round(panel.speed, 4),
         "override": controller.override,
-        "alarms": [alarm_data(alarm) for alarm in controller.alarms[-8:]],
+        "alarms": [alarm_data(alarm, named(alarm.text)) for alarm in controller.alarms[-8:]],
         "job": panel.job,
-        "file": command.file[-200:],
+        "file": named(command.file)[-200:],
         "line": command.line,
         "instruction": command.instruction,
         "finished": controller.finished,

@@ -17,7 +17,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from servotwin.control.main.states import MAY_MOVE, Event
+from servotwin.control.main.alarms import Alarm, AlarmKind, shown_apart
+from servotwin.control.main.states import MAY_MOVE, POWERED, Event
 from servotwin.errors import InputError, ServotwinError
 from servotwin.jobs.player import Player
 from servotwin.pendant.cell.enabling import Lease
@@ -28,6 +29,7 @@ from servotwin.pendant.cell.picture import picture, warnings_of
 from servotwin.pendant.cell.scope_signals import Scope
 from servotwin.pendant.cell.setup import CellSettings, make_live
 from servotwin.pendant.cell.shared import MOST_COLUMNS, SharedState
+from servotwin.pendant.cell.speed_watch import SpeedWatch
 from servotwin.pendant.cell.store import CellFiles
 
 PICTURE_NS = 15_000_000  # between two pictures
@@ -36,7 +38,6 @@ MOST_LATE = 50_000_000  # ns that are made up for; beyond it time stands still f
 TO_REST = 2.0  # s
 KEPT_PLANS = 64
 URGENT = -10  # nice value of the process
-SUPERVISED_NS = 48_000_000  # over which the measured speed of points is taken in T1
 
 
 class Cell:
@@ -56,7 +57,7 @@ class Cell:
         self.period_ns = self.live.period_ns
         self.rest_ns = 0  # when the reference came to rest, of the monotonic clock
         self._moved = False
-        self._measured = (0, self.live.q)
+        self._watch = SpeedWatch()
 
     def take(self, message: dict[str, Any]) -> None:
         """Carry out a message of the server; what is none changes nothing."""
@@ -89,16 +90,18 @@ class Cell:
 
     def _supervise(self) -> None:
         """In T1 the measured arm is watched too, whatever the reference says."""
-        since, q = self._measured
-        span = self.live.now_ns - since
-        if span < SUPERVISED_NS:
+        watch, panel, controller = self._watch, self.panel, self.live.controller
+        if not watch.look(self.live.now_ns, self.live.q, panel.fastest):
             return
-        now = self.live.q
-        self._measured = (self.live.now_ns, now)
-        if self.panel.mode is OperatingMode.T1 and self.live.controller.state in MAY_MOVE:
-            speed = self.panel.fastest.speed(0.5 * (q + now), (now - q) / (span * 1e-9))
-            if speed > self.panel.fastest.bound:
-                self.live.press(Event.EMERGENCY_STOP)
+        panel.measured_speed = watch.speed
+        if (
+            panel.mode is OperatingMode.T1
+            and controller.state in POWERED
+            and watch.speed > panel.fastest.bound
+        ):
+            fast, most = shown_apart(watch.speed, panel.fastest.bound, "m", "/s")
+            text = f"a point of {watch.point} was measured at {fast}; T1 allows {most}"
+            controller.alarm(Alarm(AlarmKind.SPEED, text, self.live.now_ns))
 
     def tidy(self) -> None:
         """Keep no more than is needed of a job that runs for ever."""

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from servotwin.description.motors import required_drives
+from servotwin.description.placed import override_text
 from servotwin.errors import InputError
+from servotwin.motion.limits import limits_of
 
 if TYPE_CHECKING:
+    from servotwin.description.schema import RobotDescription
+    from servotwin.robot.robot import Robot
     from servotwin.simulation.live_robot import LiveRobot
 
 PLANTS = ("ideal", "drives", "bus")
@@ -41,7 +46,8 @@ class CellSettings:
 
     def text(self) -> str:
         """For the command line of the cell's process."""
-        return json.dumps(asdict(self))
+        plain = {key: override_text(value) for key, value in self.overrides.items()}  # their places stay here
+        return json.dumps({**vars(self), "overrides": plain})
 
     @staticmethod
     def of(text: str) -> CellSettings:
@@ -53,6 +59,18 @@ def absolute_robot(robot: str) -> str:
     """A robot as a process in another folder finds it: names of the catalogue stay names."""
     path = Path(robot)
     return str(path.absolute()) if path.suffix else robot
+
+
+def check_plant(description: RobotDescription, robot: Robot, plant: str) -> None:
+    """Complain about a robot whose file lacks what the plant needs, before a process is started for it."""
+    from servotwin.fieldbus.robot.build import check_drivable
+    from servotwin.simulation.live_robot import make_controller
+
+    make_controller(robot, limits_of(robot, description), description)
+    if plant == "drives":
+        required_drives(description)
+    if plant == "bus":
+        check_drivable(description)
 
 
 def make_live(settings: CellSettings) -> LiveRobot:

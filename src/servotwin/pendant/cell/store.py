@@ -14,7 +14,7 @@ from servotwin.jobs.check import sliding_of
 from servotwin.jobs.player import Player, TaughtPoints
 from servotwin.jobs.points import Points
 from servotwin.jobs.points_file import points_path, read_points, robot_reference
-from servotwin.jobs.program import load_program
+from servotwin.jobs.program import Program, load_program
 from servotwin.pendant.cell.folder import inside
 from servotwin.simulation.live_robot import LiveRobot
 
@@ -34,6 +34,7 @@ class CellFiles:
         self.live: LiveRobot | None = None
         self._store: TaughtPoints | None = None
         self._source = ""
+        self._programs: list[Program] = []  # the job that was loaded last, and those that it calls
 
     def attach(self, live: LiveRobot, source: str) -> None:
         """Teach points of this robot, beside the first job until another one is loaded."""
@@ -55,7 +56,8 @@ class CellFiles:
     def _changed(self) -> None:
         self.version += 1
         if self.panel is not None and self._store is not None:
-            self.panel.with_tools(_tool_points(self._store.points))
+            called = [program.points for program in self._programs]
+            self.panel.with_tools(np.concatenate([_tool_points(p) for p in (self._store.points, *called)]))
 
     def reload(self) -> None:
         """Read the points again: the server has written them."""
@@ -75,6 +77,7 @@ class CellFiles:
         for problem in program.check(robot.joint_names, None, sliding_of(robot.joint_units)):
             if problem.error:
                 raise InputError(f"line {problem.line}: {problem.message}", file=name)
+        self._programs = program.all
         self._teach(path)
         return Player(program, robot, live.limits, period=live.period_ns * 1e-9)
 

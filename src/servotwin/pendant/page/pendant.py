@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -14,7 +15,7 @@ from servotwin.description.load import read_description
 from servotwin.errors import InputError, ServotwinError
 from servotwin.mechanism.build import build_mechanism
 from servotwin.pendant.cell.link import CellLink
-from servotwin.pendant.cell.setup import CellSettings, absolute_robot
+from servotwin.pendant.cell.setup import CellSettings, absolute_robot, check_plant
 from servotwin.pendant.page.station import Station
 from servotwin.pendant.page.workbench import Workbench
 from servotwin.pendant.web import Files, Keys, Served, html_page, serve
@@ -25,6 +26,7 @@ from servotwin.scene.script import scene_script
 FOLDER = Path(__file__).with_name("static")
 SCRIPTS = ("main.js", "link.js", "hold.js", "jog.js", "points.js", "editor.js", "scope.js", "panels.js")
 LOOPBACK = "127.0.0.1"
+LOOK = 0.2  # s between two looks at the cell
 
 
 class Pendant:
@@ -48,13 +50,25 @@ class Pendant:
         return self.served.open_browser("operator")
 
     def wait(self) -> None:
-        """Until it is closed, or the cell has ended; a signal ends the waiting with KeyboardInterrupt."""
-        self.served.wait()
+        """Until it is closed; a signal ends the waiting with KeyboardInterrupt.
+
+        A cell that has ended by itself is a ServotwinError that says why.
+        """
+        while self.served.running:
+            if not self.link.running and self.served.running:  # not by close() in another thread
+                raise ServotwinError(self.link.ending())
+            time.sleep(LOOK)
 
     def close(self) -> None:
         """Bring the arm to rest, end cell and pages."""
         self.served.close()
         self.link.close()
+
+    def __repr__(self) -> str:
+        """Robot, plant and state; the addresses hold tokens and are not shown by chance."""
+        state = "served" if self.served.running and self.link.running else "ended"
+        start = self.station.start
+        return f"<Pendant of {start['robot']}, plant {start['plant']}, {state} at http://{self.served.host}>"
 
     def __enter__(self) -> Pendant:
         return self
@@ -92,9 +106,10 @@ def teach_pendant(
         absolute_robot(str(robot)), plant, str(place), dict(overrides or {}), lease_ms, allow_code, stop_ms
     )
     description = read_description(settings.robot, dict(settings.overrides))
+    model = Robot(build_mechanism(description), title=description.title)
+    check_plant(description, model, plant)
     link = CellLink(settings)
     try:
-        model = Robot(build_mechanism(description), title=description.title)
         start = start_data(model, plant)
         station = Station(link, Workbench(settings, model), start)
         served = serve(application(station), Keys(("operator", "viewer")), address=address, port=port)

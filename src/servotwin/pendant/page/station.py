@@ -11,6 +11,7 @@ import struct
 import time
 from collections.abc import Awaitable, Callable
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,6 +32,7 @@ PICTURES = 30.0  # a second
 AHEAD = 2  # pictures on their way to a page
 ROUND = 500_000_000  # ns after the picture that a page has drawn last: what it sends counts as sent by then
 PATIENCE = 1.0  # s after which a picture goes to a page that has not drawn the last one
+MOST_LEVELS = 4  # of lists within lists in a key's arguments
 MOST_COLUMNS, MOST_ROWS = 8, 2000
 KEPT_AGES, KEPT_STAMPS = 40_000, 300
 HEAD = struct.Struct("<4I")  # 'SCOP', first row, rows, columns
@@ -125,8 +127,14 @@ class Station:
             "pages": len(self.seats.all),
             "ready": self.link.ready,
             "signals": self.link.signals,
-            "failure": self.link.failure,
+            "failure": self._failure(),
         }
+
+    def _failure(self) -> str:
+        """Why the cell has ended, with names of files."""
+        text = without_folder(self.link.failure, self.workbench.folder)
+        robot = Path(self.workbench.settings.robot)
+        return without_folder(text, robot.parent) if robot.suffix else text
 
     def _tell_all(self) -> None:
         """Tell every page beside all else: one that does not read holds up nobody."""
@@ -230,7 +238,7 @@ class Station:
         if key == "seat":
             return False, "no such key"
         arguments = data.get("with", {})
-        if not isinstance(arguments, dict) or len(json.dumps(arguments)) > 8000:
+        if not isinstance(arguments, dict) or not _shallow(arguments) or len(json.dumps(arguments)) > 8000:
             return False, "expected words and numbers"
         return await self.link.press(key, {str(k): v for k, v in arguments.items()})
 
@@ -279,7 +287,7 @@ class Station:
         changing: dict[str, Callable[[], dict[str, Any]]] = {
             "check": lambda: {"problems": bench.check(name, text)},
             "layout": lambda: {"content": bench.layout(text)},
-            "preview": lambda: {"plan": bench.preview(name, text, json.loads(self._text)["q"])},
+            "preview": lambda: {"plan": bench.preview(name, text, self._positions())},
             "save": partial(_saved, bench, name, text),
         }
         if not isinstance(do, str):
@@ -292,6 +300,19 @@ class Station:
             raise ServotwinError("this page only views; take control first")
         async with self._working:  # one plan at a time
             return await asyncio.to_thread(changing[do])
+
+    def _positions(self) -> list[float]:
+        """Where the arm stands, in the latest picture."""
+        if not self._text:
+            raise ServotwinError("there is no picture of the arm yet; a preview begins where it stands")
+        found: list[float] = json.loads(self._text)["q"]
+        return found
+
+
+def _shallow(value: object, levels: int = MOST_LEVELS) -> bool:
+    """Whether lists and objects within each other are few."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return not inner or (levels > 0 and all(_shallow(part, levels - 1) for part in inner))
 
 
 def _saved(bench: Workbench, name: object, text: object) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -13,14 +14,16 @@ from servotwin.description.display import of_unit
 from servotwin.description.file_write import atomic_write_text
 from servotwin.description.regular_file import JOB, is_there, read_text
 from servotwin.errors import InputError, ServotwinError
-from servotwin.jobs.check import check, sliding_of
+from servotwin.jobs.check import sliding_of
+from servotwin.jobs.flow import walk
 from servotwin.jobs.language import format_job, parse
 from servotwin.jobs.points import Points
 from servotwin.jobs.points_file import points_path, read_points
-from servotwin.jobs.problems import JobError
-from servotwin.jobs.program import Program
+from servotwin.jobs.problems import JobError, Problem
+from servotwin.jobs.program import load_program, shown_file
+from servotwin.jobs.syntax import CallFile, Job, Place, place_of
 from servotwin.mechanism.model import Array
-from servotwin.pendant.cell.folder import inside, jobs_in
+from servotwin.pendant.cell.folder import inside, jobs_in, without_folder
 from servotwin.pendant.cell.setup import CellSettings
 from servotwin.robot.robot import Robot
 
@@ -83,20 +86,25 @@ class Workbench:
     # --- language ---------------------------------------------------------------------------------
     def check(self, name: object, text: object) -> list[dict[str, Any]]:
         """Problems of a text: line, column, message, error or warning."""
-        inside(self.folder, name)
+        path, robot = inside(self.folder, name), self.robot
         try:
-            job = parse(_text(text), str(name))
+            program = load_program(path, text=_text(text))
         except JobError as error:
-            return [_problem(error.line or 1, error.column or 1, error.message, error=True)]
-        robot = self.robot
-        found = check(
-            job,
-            self.points(name),
-            robot.joint_names,
-            sliding=sliding_of(robot.joint_units),
-            ranges=self.ranges,
-        )
-        return [_problem(p.line, p.column, p.message, error=p.error) for p in found[:MOST_PROBLEMS]]
+            place = Place(error.line or 1, error.column or 1)
+            return [self._problem(path, text, Problem(error.file or str(path), place, error.message))]
+        found = program.check(robot.joint_names, None, sliding_of(robot.joint_units), ranges=self.ranges)[
+            :MOST_PROBLEMS
+        ]
+        return [self._problem(path, text, problem) for problem in found]
+
+    def _problem(self, path: Path, text: object, problem: Problem) -> dict[str, Any]:
+        """A problem as the page shows it: one of a called file stands at the CALL that leads there."""
+        place, message = problem.place, problem.message
+        if problem.file not in (str(path), str(points_path(path))):
+            message = f"{shown_file(problem.file, str(path))}:{place.line}: {message}"
+            place = _call_of(parse(_text(text)), path.parent, problem.file)
+        shown = without_folder(message, self.folder)[:400]
+        return {"line": place.line, "column": place.column, "text": shown, "error": problem.error}
 
     def layout(self, text: object) -> str:
         """The text in the one layout; JobError if it cannot be read."""
@@ -107,9 +115,8 @@ class Workbench:
         from servotwin.simulation.job_run import rehearse
         from servotwin.simulation.scenario.job_settings import JobSettings
 
-        inside(self.folder, name)
         robot = self.robot
-        program = Program(parse(_text(text), str(name)), self.points(name))
+        program = load_program(inside(self.folder, name), text=_text(text))
         start = {axis: float(v) for axis, v in zip(robot.joint_names, q, strict=True)}
         settings = JobSettings(start=start, time_limit=LONGEST_PREVIEW)
         log, commands, player = rehearse(
@@ -124,8 +131,8 @@ class Workbench:
         path = robot.fkine(commands.q[::step])[:, :3, 3]
         return {
             "finished": log.finished,
-            "reason": log.reason,
-            "alarms": list(log.alarms),
+            "reason": without_folder(log.reason, self.folder),
+            "alarms": [without_folder(alarm, self.folder) for alarm in log.alarms],
             "duration": log.cycle_time_s,
             "motions": len(player.plans),
             "trace": np.round(path, 5).ravel().tolist(),
@@ -176,5 +183,8 @@ def _text(text: object) -> str:
     return text
 
 
-def _problem(line: int, column: int, text: str, *, error: bool) -> dict[str, Any]:
-    return {"line": line, "column": column, "text": text[:400], "error": error}
+def _call_of(job: Job, folder: Path, file: str) -> Place:
+    """The first CALL of a file in a job; of a file that called ones call, the first CALL of any."""
+    calls = [statement for statement in walk(job.body) if isinstance(statement, CallFile)]
+    own = [call for call in calls if os.path.realpath(folder / call.path) == os.path.realpath(file)]
+    return next((place_of(call.path, call.place) for call in own or calls), Place(1, 1))

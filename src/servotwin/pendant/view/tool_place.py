@@ -10,11 +10,9 @@ from servotwin.mechanism.model import Array
 from servotwin.mechanism.spatial import rot_rpy, transform
 from servotwin.robot.robot import Robot
 
-ROUNDS = 300
-LONGEST_STEP = 0.2  # rad, m
+ROUNDS = 200
+PRECISION = 1e-14  # rad^2: a round that gains less is the last
 SAME_PLACE, SAME_TURN = 1e-5, 1e-7  # m, rad: less than the page shows
-AT_REST = 1e-8  # rad, m: a step that changes nothing
-WEAK = 1e-3  # of the largest singular value: directions that are left alone
 SLACK = 1e-9  # rad, m
 
 
@@ -40,43 +38,36 @@ def position_for(robot: Robot, xyz: Array, rpy: Array, q0: Array) -> tuple[Array
 def nearest_turn(robot: Robot, target: Array, q0: Array) -> Array | None:
     r"""The position (n,) within the limits that holds the place of a pose (4, 4), least turned from it near q0.
 
-    Newton's method on the place, and on the turn in what that leaves free:
+    .. math:: \min_q e_o^T e_o \quad\text{with}\quad e_p = 0,\; q_\mathrm{min} \le q \le q_\mathrm{max}
 
-    .. math:: \Delta q = J_p^+ e_p + (J_o N)^+ (e_o - J_o J_p^+ e_p), \quad N = 1 - J_p^+ J_p
-
-    with e_p and e_o the missing way and turn. Joints at a limit that a step would pass stand still. None if the
-    place is out of reach that way.
+    with e_p and e_o the missing way and turn, by sequential quadratic programming with the gradients -2 J_o^T e_o and
+    -J_p. Where the arm is stretched at the answer, as short arms often are, it converges too. None if the place is out
+    of reach that way.
     """
+    from scipy.optimize import (
+        Bounds,
+        minimize,
+    )  # only arms with few joints, where the turn asked for is not reached
+
     low, high = robot.limits.q_min, robot.limits.q_max
-    q = np.clip(q0, low, high)
-    for _ in range(ROUNDS):
-        pose = robot.fkine(q)
-        step = _step(robot.jacob0(q), target[:3, 3] - pose[:3, 3], _turn(pose, target), q, low, high)
-        if float(np.abs(step).max()) < AT_REST:
-            break
-        step *= min(1.0, LONGEST_STEP / max(float(np.abs(step).max()), 1e-300))
-        q = np.clip(q + step, low, high)
+    found = minimize(
+        lambda q: float(np.sum(_turn(robot.fkine(q), target) ** 2)),
+        np.clip(q0, low, high),
+        jac=lambda q: -2.0 * robot.jacob0(q)[3:].T @ _turn(robot.fkine(q), target),
+        bounds=Bounds(low, high),
+        constraints={
+            "type": "eq",
+            "fun": lambda q: target[:3, 3] - robot.fkine(q)[:3, 3],
+            "jac": lambda q: -robot.jacob0(q)[:3],
+        },
+        method="SLSQP",
+        options={"maxiter": ROUNDS, "ftol": PRECISION},
+    )
+    q = np.clip(found.x, low, high)
     missed = float(np.linalg.norm(target[:3, 3] - robot.fkine(q)[:3, 3]))
     bound = float(np.max(robot.quantities.beyond(q), initial=0.0))
     bound = max(bound, float(np.max(robot.frame_quantities_beyond(q), initial=0.0)))
     return q if missed < SAME_PLACE and bound <= SLACK else None
-
-
-def _step(jac: Array, way: Array, turn: Array, q: Array, low: Array, high: Array) -> Array:
-    """The step of all joints that can still move in its direction."""
-    free = np.ones(len(q), dtype=bool)
-    step = np.zeros(len(q))
-    for _ in range(len(q)):
-        J_p, J_o = np.where(free, jac[:3], 0.0), np.where(free, jac[3:], 0.0)
-        inverse = np.linalg.pinv(J_p, rcond=WEAK)
-        first = inverse @ way
-        left = np.eye(len(q)) - inverse @ J_p
-        step = first + left @ np.linalg.pinv(J_o @ left, rcond=WEAK) @ (turn - J_o @ first)
-        stuck = free & (((q <= low) & (step < 0.0)) | ((q >= high) & (step > 0.0)))
-        if not stuck.any():
-            break
-        free &= ~stuck
-    return np.where(free, step, 0.0)
 
 
 def _turn(pose: Array, target: Array) -> Array:

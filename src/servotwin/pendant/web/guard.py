@@ -47,6 +47,7 @@ class Limits:
     body: int = 2_000_000  # bytes of a request
     message: int = 64_000  # bytes of a message on a socket
     sockets: int = 16  # open at once
+    kept: int = 4  # of these sockets, for the first role
     connections: int = 64  # open at once, sockets among them
     text: int = 4_000  # characters of path and query together
 
@@ -57,7 +58,8 @@ class Guard:
     def __init__(self, app: App, keys: Keys, hosts: frozenset[str], port: int, limits: Limits) -> None:
         self.app, self.keys, self.hosts, self.limits = app, keys, hosts, limits
         self.cookie = f"servotwin-{port}"  # ports share their cookies
-        self.open_sockets = 0
+        self.first = next(iter(keys.tokens))
+        self.open_sockets = dict.fromkeys(keys.tokens, 0)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer or refuse one request or socket."""
@@ -110,17 +112,23 @@ class Guard:
         refused = self._refused(scope, headers)
         if refused is None:
             scope[ROLE], _ = self._role(scope, headers)
-            if scope[ROLE] is None or self.open_sockets >= self.limits.sockets:
+            if scope[ROLE] is None or self._crowded(scope[ROLE]):
                 refused = 403, "refused"
         if refused is not None:
             await receive()
             await send({"type": "websocket.close", "code": 1008})
             return
-        self.open_sockets += 1
+        self.open_sockets[scope[ROLE]] += 1
         try:
             await self.app(scope, receive, send)
         finally:
-            self.open_sockets -= 1
+            self.open_sockets[scope[ROLE]] -= 1
+
+    def _crowded(self, role: str) -> bool:
+        """Whether a role gets no further socket; some are kept for the first one, whoever else looks."""
+        count, most = sum(self.open_sockets.values()), self.limits.sockets
+        others = count - self.open_sockets[self.first]
+        return count >= most or (role != self.first and others >= most - self.limits.kept)
 
     def _refused(self, scope: Scope, headers: dict[str, str]) -> tuple[int, str] | None:
         """Why a request is none of ours, whatever token it has."""

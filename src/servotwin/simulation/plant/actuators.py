@@ -9,6 +9,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from servotwin.compiled.jit import Piece, helper, part
 from servotwin.compiled.native_calls import call_actuator, call_piece
 from servotwin.drives.dc import DC as DC_KIND
@@ -273,18 +275,38 @@ def motor_interval(
 
 
 @helper
+def winding_decay(motor: Any) -> float:
+    """R / L of the winding of a DC or synchronous motor, the quicker one of its two axes [1/s]."""
+    L = motor.L if motor.kind == DC else min(motor.L_d, motor.L_q)
+    return (motor.R + motor.R_bridge) / L  # type: ignore[no-any-return]
+
+
+def winding_rate(motors: Any) -> float:
+    """How fast the quickest winding decays, or swings with a rotor that nothing holds [1/s]; 0 without inductance."""
+    found = 0.0
+    for motor in motors[np.isin(motors["kind"], (DC, PMSM))]:
+        L = motor["L"] if motor["kind"] == DC else min(motor["L_d"], motor["L_q"])
+        if L > 0.0:
+            decay = (motor["R"] + motor["R_bridge"]) / L
+            found = max(found, decay, motor["K"] / np.sqrt(L * motor["J"]) if motor["J"] > 0.0 else 0.0)
+    return float(found)
+
+
+@helper
 def late_speed(
-    motor: Any, u_a: float, u_b: float, i: float, i_q: float, cos: float, sin: float, rest: float, tau: float
-) -> tuple[float, float, float, float, float, float]:
+    motor: Any, u_a: float, u_b: float, i_0: float, i_q0: float, i: float, i_q: float, cos: float, sin: float,
+    rest: float, tau: float,
+) -> tuple[float, float, float, float, float, float]:  # fmt: skip
     r"""What a speed that ends an interval ``rest`` above its parabola changes in a motor, to first order.
 
     The excess grows as the cube of time: with :math:`g` the current's rate per speed, -K/L of a DC motor,
 
-    .. math:: \Delta i = \tfrac14 g\,\tau\,r\,(1 - \tfrac15\lambda\tau), \qquad
-              \Delta\!\int i = \tfrac1{20} g\,\tau^2 r\,(1 - \tfrac16\lambda\tau)                        (eq:late-speed)
+    .. math:: \Delta i = \frac{g\,\tau\,r}{4 + \tfrac45\lambda\tau}, \qquad
+              \Delta\!\int i = \frac{g\,\tau^2 r}{20 + \tfrac{10}3\lambda\tau}, \qquad
+              \Delta\!\int i^2 = \tfrac13 (5 i_1 + i_0)\,\Delta\!\int i                                (eq:late-speed)
 
-    ``i``, ``i_q``, ``cos``, ``sin`` as they are at its end. Gives the changes of both currents and of the integrals of
-    torque, i^2, power and the current that makes torque.
+    ``i``, ``i_q``, ``cos``, ``sin`` as they are at its end, ``i_0``, ``i_q0`` as it begins. Gives the changes of both
+    currents and of the integrals of torque, i^2, power and the current that makes torque.
     """
     R = motor.R + motor.R_bridge
     if motor.kind == DC:
@@ -295,9 +317,10 @@ def late_speed(
         g, g_q = p * motor.L_q / motor.L_d * i_q, -p * (motor.L_d * i + motor.psi) / motor.L_q
         u, u_q, share = cos * u_a + sin * u_b, cos * u_b - sin * u_a, 1.5
         torque = 1.5 * p * ((motor.psi + salient * i) * g_q + salient * i_q * g)
-    at_end = 0.25 * tau * rest * (1.0 - 0.2 * slow)  # eq:late-speed
-    area = 0.05 * tau * tau * rest * (1.0 - slow / 6.0)
-    square, power = 2.0 * share * (i * g + i_q * g_q), share * (u * g + u_q * g_q)
+    at_end = tau * rest / (4.0 + 0.8 * slow)  # eq:late-speed
+    area = tau * tau * rest / (20.0 + slow * (10.0 / 3.0))
+    square = share * ((5.0 * i + i_0) * g + (5.0 * i_q + i_q0) * g_q) / 3.0
+    power = share * (u * g + u_q * g_q)
     charge = g if motor.kind == DC else g_q
     return g * at_end, g_q * at_end, torque * area, square * area, power * area, charge * area
 

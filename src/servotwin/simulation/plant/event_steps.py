@@ -7,6 +7,7 @@ mode changes and the next step begins. Steps end too where a force of the enviro
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -57,7 +58,7 @@ LONGEST = 0.3  # of the time constants of hydraulic axes and own actuators: long
 LONGEST_ADAPTIVE = 2.0  # and of the adaptive one, which watches its error
 ROUNDING = 1e-6  # of a slope: what is left of the torques of a shaft that has just been let go
 MOST_ROUNDS = 400  # events and rejected steps in one interval,
-MOST_STEPS = 4000  # and steps that stiff oil or a quick actuator takes
+MOST_STEPS = 4000  # and steps that stiff oil, a quick actuator or a quick winding takes
 NANO = 1e-9
 
 
@@ -455,6 +456,16 @@ def accept(world: Any) -> None:
         world.state.z[i] = world.scratch.z1[i]
 
 
+@helper
+def steps_between(world: Any, span: float) -> int:
+    """Steps of the methods of fixed step in ``span``: those asked for, or more where a winding is quick.
+
+    A winding beyond all machines gets ``MOST_STEPS``, in which its current diverges or does not.
+    """
+    quick = span * world.step_rate
+    return max(int(world.steps), math.ceil(quick) if quick < MOST_STEPS else MOST_STEPS)
+
+
 @piece
 def event_steps(world_at: int, power_at: int, motors_at: int, stops_at: int, t: float, span: float) -> None:
     """Carry y and z over ``span`` seconds, beginning ``t`` seconds after the window.
@@ -471,10 +482,11 @@ def event_steps(world_at: int, power_at: int, motors_at: int, stops_at: int, t: 
     done, rounds = 0.0, 0
     low, high, searching = 0.0, 0.0, False
     inside, outside, looked = 0.0, 0.0, False
-    regular = span if scratch.exact_currents else span / world.steps
+    regular_steps = 1 if scratch.exact_currents else steps_between(world, span)
+    regular = span / regular_steps
     h = regular
     most = LONGEST_ADAPTIVE if world.adaptive else LONGEST
-    most_rounds = (MOST_STEPS if world.runge_kutta else MOST_ROUNDS) * world.steps
+    most_rounds = (MOST_STEPS if world.runge_kutta else MOST_ROUNDS) * world.steps + regular_steps
     while span - done > SHORTEST:
         rounds += 1
         if rounds > most_rounds:
@@ -530,7 +542,7 @@ def event_steps(world_at: int, power_at: int, motors_at: int, stops_at: int, t: 
             return
         if beyond:
             call_piece(world.code.change_modes, world_at, power_at, motors_at, stops_at, 0.0, 0.0)
-            h = span - done
+            h = span - done if world.adaptive else regular
         elif world.adaptive:
             h *= min(4.0, 0.9 * (world.tolerance / max(error, 1e-300)) ** 0.2)
         else:

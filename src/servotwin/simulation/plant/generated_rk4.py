@@ -14,10 +14,12 @@ from servotwin.compiled.native_calls import call_address, records_at
 from servotwin.drives.records import MOTOR, STOP
 from servotwin.simulation.plant.records import WORLD
 from servotwin.simulation.plant.status import PIECE_MISSING
+from servotwin.simulation.windows.choice import Rejection
 
 STATES = 3  # blocks of n: position, speed, current (see kernels.emit_step)
 INTEGRALS = 4
 CLOSE = 1e-15  # s: edges closer than this are one
+END_STOP = int(Rejection.END_STOP)
 
 
 @helper
@@ -108,7 +110,7 @@ def leave_rest(world: Any, side: int, t: float) -> None:
             world.pattern.place[j] = 0
     else:
         store_state(world, side)
-        world.scratch.reached = t
+        world.scratch.reached, world.scratch.rejected = t, END_STOP
 
 
 @piece

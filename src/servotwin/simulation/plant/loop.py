@@ -129,13 +129,16 @@ def plant(world: Any, motors: Any, end: int) -> None:
     state, scratch, window = world.state, world.scratch, world.choice.window
     start, span = (state.now - state.period_start) * NANO, (end - state.now) * NANO
     scratch.exact_currents = 1 if window >= FIRST_FAST else 0
-    scratch.rejected, scratch.reached = 0, 0.0
+    scratch.rejected, scratch.reached, scratch.carrier = 0, 0.0, window
     if window != EVENT_STEPS:
         if world.code.windows[window] == 0:
             state.status = PIECE_MISSING
             return
         call_on_plant(world, world.code.windows[window], start, span)
-        if state.status == PIECE_MISSING or (scratch.exact_currents and not scratch.rejected):
+        if state.status == PIECE_MISSING:
+            return
+        if scratch.exact_currents and not scratch.rejected:
+            world.counts.carried[scratch.carrier] += 1
             return
         scratch.exact_currents = 0
     world.prediction.windows = 0
@@ -143,6 +146,8 @@ def plant(world: Any, motors: Any, end: int) -> None:
     if span - t > CLOSE and (world.code.change_modes == 0 or world.code.windows[EVENT_STEPS] == 0):
         state.status = PIECE_MISSING
         return
+    world.counts.carried[EVENT_STEPS if span - t > CLOSE else window] += 1
+    world.counts.rejected[scratch.rejected] += 1
     while span - t > CLOSE:
         following = next_edge(world, motors, start, t, span)
         sample_peaks(world, motors)

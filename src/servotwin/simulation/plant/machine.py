@@ -25,6 +25,7 @@ from servotwin.errors import UnsupportedError
 from servotwin.kernels.kernel_store import Entry, entry, step_entry
 from servotwin.mechanism.model import Array, Mechanism
 from servotwin.robot.robot import Robot
+from servotwin.simulation.plant.actuators import winding_rate
 from servotwin.simulation.plant.drive_records import (
     fill_friction,
     motor_records,
@@ -61,7 +62,8 @@ from servotwin.simulation.windows.choice import Method, Window, first_choice
 if TYPE_CHECKING:
     from servotwin.simulation.scenario.scenario import Scenario
 
-EDGE_STEPS = 2  # of the fast method between two edges, where a window goes from edge to edge
+EDGE_STEPS = 2  # of the fast method between two edges, where a window goes from edge to edge,
+LONGEST_DECAY = 0.03  # and by which a current decays, or swings with its rotor, at most in one of them
 OPEN_END = 1e9
 FIRST_LOG, LONGEST_LOG = (
     1 << 10,
@@ -280,12 +282,13 @@ def attach_drives(machine: Machine) -> None:
         and (motors["eta"] >= 1.0).all()
     )
     world["joint_friction"] = int(machine.stops["has_friction"].any())
+    world["play"] = int((machine.motors["half_play"] > 0.0).any())
     ratio = np.diag(machine.N)
     slope = 1.0 / np.where(motors["L"] > 0.0, motors["L"], 1.0)
     world["ratio"][:m], world["dc"]["K"][:m], world["dc"]["inverse_L"][:m] = ratio, motors["K"], slope
     world["dc"]["joint_K"][:m], world["viscous"][:m] = ratio * motors["K"], ratio**2 * motors["f"]
     world["dc"]["decay"][:m] = (motors["R"] + motors["R_bridge"]) * slope
-    world["dc"]["emf_rate"][:m] = motors["K"] * slope
+    world["dc"]["emf_rate"][:m], world["dc"]["L"][:m] = motors["K"] * slope, motors["L"]
     stiff = np.flatnonzero(motors["flexible"] < 0)
     world["elastic_window"]["stiff_count"] = len(stiff)
     world["elastic_window"]["stiff"][: len(stiff)] = stiff
@@ -338,7 +341,9 @@ def world_record(
     w["tolerance"] = solver.tolerance
     # one step between two edges would lose some 5e-6 of the energy where shafts stick and slide
     w["steps"] = max(solver.steps, EDGE_STEPS) if solver.method == "fast" else solver.steps
+    w["step_rate"] = winding_rate(motors) / LONGEST_DECAY if solver.method == "fast" else 0.0
     w["averaged"] = int(solver.pwm == "averaged")
+    w["elastic_window"]["load_rate"] = fastest_load(plant, motors) if elastic and n_x == n == m else 0.0
     w["record"]["row_every"], w["record"]["row_next"] = every, every
     w["N"][:n, :n] = N
     for name in ("inputs", "outputs", "ys", "dy", "actuator_out"):
@@ -349,6 +354,21 @@ def world_record(
     w["code"]["accel"], w["code"]["accel_data"] = entries[0].address, entries[0].data.ctypes.data
     w["code"]["motion"], w["code"]["motion_data"] = entries[1].address, entries[1].data.ctypes.data
     return world, list(entries)
+
+
+def fastest_load(plant: Robot, motors: Any) -> float:
+    """Square of the fastest frequency of the links on their elastic gears, rotors held, joints at zero [1/s2]."""
+    N, stiff = plant.mechanism.rotors.N, motors["flexible"] < 0
+    inertia = plant.inertia(np.zeros(plant.n)) + N[stiff].T @ (motors["J"][stiff, None] * N[stiff])
+    stiffness = N.T @ (
+        np.where(stiff, 0.0, motors["stiffness"] + motors["added_1"] + motors["added_2"])[:, None] * N
+    )
+    try:
+        return float(np.linalg.eigvals(np.linalg.solve(inertia, stiffness)).real.max())
+    except (
+        np.linalg.LinAlgError
+    ):  # a joint without inertia, or beyond all machines: refused by name elsewhere
+        return 0.0
 
 
 def place_losses(w: Any, motors: Any, at: int) -> None:

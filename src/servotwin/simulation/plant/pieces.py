@@ -4,50 +4,40 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable
+from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from servotwin.compiled.jit import Callback
 from servotwin.compiled.numba_quicker import collector_paused
-from servotwin.control.servo.tasks import servo_tasks
+from servotwin.drives.records import FREE
 from servotwin.processes import processors, start_python
 from servotwin.simulation.plant.actuators import APART, OWN
-from servotwin.simulation.plant.dead_time_pattern import dead_time_pattern
-from servotwin.simulation.plant.environment import environment
-from servotwin.simulation.plant.event_steps import change_modes, event_steps
-from servotwin.simulation.plant.generated_rk4 import generated_rk4
 from servotwin.simulation.plant.loop import run
-from servotwin.simulation.plant.loop_closure import check_closure
-from servotwin.simulation.plant.own_rate import own_bound
-from servotwin.simulation.plant.rates import constrained_arm
 from servotwin.simulation.windows.choice import Window
-from servotwin.simulation.windows.dc_friction_window import dc_friction_window
-from servotwin.simulation.windows.dc_window import dc_window
-from servotwin.simulation.windows.elastic_window import elastic_window
-from servotwin.simulation.windows.general_window import general_window
-from servotwin.simulation.windows.pmsm_friction_window import pmsm_friction_window
-from servotwin.simulation.windows.pmsm_window import pmsm_window
 
 if TYPE_CHECKING:
     from servotwin.simulation.plant.machine import Machine
 
-PIECES: dict[str, Callback] = {
-    "servo": servo_tasks,
-    "dc": dc_window,
-    "dc_friction": dc_friction_window,
-    "pmsm": pmsm_window,
-    "pmsm_friction": pmsm_friction_window,
-    "elastic": elastic_window,
-    "generated_rk4": generated_rk4,
-    "dead_time_pattern": dead_time_pattern,
-    "event_steps": event_steps,
-    "general": general_window,
-    "constrained_arm": constrained_arm,
-    "change_modes": change_modes,
-    "loop_closure": check_closure,
-    "environment": environment,
-    "own_bound": own_bound,
-    **{name: piece for apart in APART.values() for name, piece in apart.pieces.items()},
+# Where the pieces stand: a module is imported when its piece is needed, for most robots need few of them.
+HOMES: dict[str, str] = {
+    "servo": "control.servo.tasks.servo_tasks",
+    "dc": "simulation.windows.dc_window.dc_window",
+    "dc_friction": "simulation.windows.dc_friction_window.dc_friction_window",
+    "pmsm": "simulation.windows.pmsm_window.pmsm_window",
+    "pmsm_friction": "simulation.windows.pmsm_friction_window.pmsm_friction_window",
+    "elastic": "simulation.windows.elastic_window.elastic_window",
+    "generated_rk4": "simulation.plant.generated_rk4.generated_rk4",
+    "dead_time_pattern": "simulation.plant.dead_time_pattern.dead_time_pattern",
+    "event_steps": "simulation.plant.event_steps.event_steps",
+    "general": "simulation.windows.general_window.general_window",
+    "constrained_arm": "simulation.plant.rates.constrained_arm",
+    "change_modes": "simulation.plant.event_steps.change_modes",
+    "loop_closure": "simulation.plant.loop_closure.check_closure",
+    "environment": "simulation.plant.environment.environment",
+    "own_bound": "simulation.plant.own_rate.own_bound",
 }
+PIECES = (*HOMES, *(name for apart in APART.values() for name in apart.pieces))
 # How long each takes to compile, by the loop that calls them (``loop.run``), to share the work between two processes.
 WEIGHTS = {
     "servo": 0.55,
@@ -68,6 +58,17 @@ MEET_EVENTS = {Window.EVENT_STEPS, Window.GENERAL, Window.DC_FRICTION}  # window
 PATIENCE = 300.0  # s
 
 
+@cache
+def compiled_piece(name: str) -> Callback:
+    """A piece by its name."""
+    for apart in APART.values():
+        if name in apart.pieces:
+            return apart.pieces[name]
+    module, _, attribute = HOMES[name].rpartition(".")
+    found: Callback = getattr(import_module(f"servotwin.{module}"), attribute)
+    return found
+
+
 def addresses(names: list[str], meanwhile: Callable[[], None]) -> dict[str, int]:
     """Addresses of the named pieces; ``meanwhile`` is called while another process compiles some of them.
 
@@ -75,14 +76,14 @@ def addresses(names: list[str], meanwhile: Callable[[], None]) -> dict[str, int]
     compiled here.
     """
     missing = aside(
-        [name for name in names if not PIECES[name].on_disk],
+        [name for name in names if not compiled_piece(name).on_disk],
         loop_missing=not getattr(run, "signatures", True),
     )
     other = start_compiler(missing) if missing and processors() > 1 else None
     try:
         with collector_paused():
             meanwhile()
-            found = {name: PIECES[name].address for name in names if name not in missing}
+            found = {name: compiled_piece(name).address for name in names if name not in missing}
     except BaseException:
         if other is not None:
             other.kill()
@@ -90,7 +91,7 @@ def addresses(names: list[str], meanwhile: Callable[[], None]) -> dict[str, int]
     finally:
         if other is not None:
             _finish(other)
-    return found | {name: PIECES[name].address for name in missing}
+    return found | {name: compiled_piece(name).address for name in missing}
 
 
 def aside(missing: list[str], *, loop_missing: bool) -> list[str]:
@@ -109,7 +110,7 @@ def compile_pieces(names: list[str]) -> None:
     """Compile the named pieces into the cache: what the other process does."""
     with collector_paused():
         for name in names:
-            _ = PIECES[name].address
+            _ = compiled_piece(name).address
 
 
 def start_compiler(names: list[str]) -> subprocess.Popen[bytes] | None:
@@ -138,9 +139,14 @@ def windows_of(machine: Machine, *, every: bool) -> set[Window]:
     windows = {Window(int(choice["moving"]))}
     if windows & LEAVE_EVENTS:
         windows.add(Window(int(choice["event_window"])))
-    if every or windows & MEET_EVENTS:
+    if every or windows & MEET_EVENTS or (Window.ELASTIC in windows and hands_over(machine)):
         windows |= {Window.EVENT_STEPS, Window(int(choice["at_stop"]))}
     return windows
+
+
+def hands_over(machine: Machine) -> bool:
+    """Whether the window of elastic gears may leave windows to the steps from edge to edge: sticking joints, play."""
+    return bool(machine.world["play"][0] or (machine.stops["mode"] != FREE).any())
 
 
 def attach_pieces(machine: Machine, *, every: bool, zoomed: bool = False) -> None:

@@ -18,6 +18,7 @@ from servotwin.kernels.emit_step import step_buffer_size
 
 STAGES = 7
 WINDOWS = 8  # room for the addresses of windows.choice.Window
+REJECTIONS = 16  # and for the counts of windows.choice.Rejection
 MAX_EDGES = 24  # of a motor in a period: six, and what dead time and the zeros of the current make of each
 MAX_JOINTS = 16  # joints, and motors
 MAX_FREE = 48  # joints and passive joints
@@ -72,6 +73,10 @@ STATE = _record(
     heat=(MAX_JOINTS, 2),  # copper and bridge losses [J]
 )
 
+# How many windows each of windows.choice.Window carried, and how many were left to the steps from edge to edge, by
+# windows.choice.Rejection.
+COUNTS = _record(carried=("i", (WINDOWS,)), rejected=("i", (REJECTIONS,)))
+
 # Where the rows of the result, of the log of the motion and of the zoom have got to.
 RECORD = _record(
     "rows row_every row_next row_from log_rows log_every log_next closing zoom_from zoom_to zoom_rows",
@@ -104,10 +109,10 @@ CODE = _record(
 )
 
 # Scratch of the steps from edge to edge and of the arm's equation; nothing in it outlives a window.
-# exact_currents: a fast window carries the plant, its currents are solved apart; rejected: it left the window to the
-# steps from edge to edge; reached: how far generated RK4 came [s]
+# exact_currents: a fast window carries the plant, its currents are solved apart; carrier: which one, as one may call
+# another; rejected: why it left the window to the steps from edge to edge, 0 if it did not; reached: how far [s]
 SCRATCH = _record(
-    "exact_currents rejected moving no_number",  # no_number: a force of the environment was none in this step
+    "exact_currents carrier rejected moving no_number",  # no_number: a force of the environment was none in this step
     # fastest: with which rates states of actuators can change in the last step [1/s] (eq:fastest-rate)
     # middle of the present step, after the window began [s]: what holds from an instant on is looked up there
     # fixed_step: length of the present step [s], 0 of one that adapts (eq:hysteresis-pace)
@@ -147,7 +152,7 @@ LINE = _record("", "per_span per_cube", a0=_JOINTS, a1=_JOINTS, before=(MAX_JOIN
 # What one window of the fast method tells the next (eq:motor-inverse-inertia): number of windows in a row, time since
 # B was computed, B now, as computed last, and its rate; drift; the speed's derivatives, and the arm's change of them
 PREDICTION = _record(
-    "windows",
+    "windows eventful",
     "since",
     B=_SQUARE,
     B_last=_SQUARE,
@@ -176,13 +181,18 @@ DC_WINDOW = _record(
     K=_JOINTS,  # torque constant
     joint_K=_JOINTS,  # torque at the joint per current
     decay=_JOINTS,  # R / L
+    L=_JOINTS,
     inverse_L=_JOINTS,
     emf_rate=_JOINTS,  # K / L
     joint_emf_rate=_JOINTS,  # the same per joint speed
     conductance=_JOINTS,  # 1 / R
-    G=(MAX_JOINTS, 8),  # eq:window-functions
-    voltage_moments=(MAX_JOINTS, 3),
-    pulse_moments=(MAX_JOINTS, 5),  # moments of the current that answers to the pulses, v
+    G=(8, MAX_JOINTS),  # eq:window-functions, and R / L and length of the window that they hold for
+    known=(2, MAX_JOINTS),
+    w=_JOINTS,  # speed and current when the window begins, current when it ends
+    i=_JOINTS,
+    i_end=_JOINTS,
+    voltage_moments=(3, MAX_JOINTS),
+    pulse_moments=(5, MAX_JOINTS),  # moments of the current that answers to the pulses, v
     at_edges=(MAX_JOINTS, MAX_EDGES + 1),  # v at the end of every interval
     swing=_JOINTS,  # largest less smallest current, at the speed of the window's beginning
     pulse_end=_JOINTS,
@@ -191,10 +201,14 @@ DC_WINDOW = _record(
     Q=_JOINTS,  # charge and moments of the current
     M1=_JOINTS,
     M2=_JOINTS,
-    residual=(MAX_JOINTS, 3),  # moments of the torque beside its line
-    shake=_JOINTS,  # what they do to the angle,
-    ripple=(MAX_JOINTS, 2),  # and by way of the speed to charge and moment,
-    ripple_square=_JOINTS,  # and to the integral of i^2
+    residual=(3, MAX_JOINTS),  # moments of the torque beside its line
+    shake=(3, MAX_JOINTS),  # what they do to the speeds of all,
+    ripple=(2, MAX_JOINTS),  # and by way of these to charge and moment,
+    ripple_square=_JOINTS,  # and to the integral of i^2, by the shape of the ripple
+    shape=_JOINTS,
+    lost=_JOINTS,  # copper loss by the balance of the window, without the ripple; what the ripple adds to int i^2
+    more_square=_JOINTS,
+    turning=_JOINTS,  # work of the motor
     peak=_JOINTS,  # largest current at constant speed
     dry_work=_JOINTS,  # of dry friction
 )
@@ -269,6 +283,9 @@ STIFF_LANES = _record(
     moment=_JOINTS,
     gained=_JOINTS,  # speed that is gained, or impulse that a stuck motor passes on; the same for the moment
     gained_moment=_JOINTS,
+    rest=_JOINTS,  # speed at its end above its parabola, impulse of the torque that this makes, and what that gains
+    late=_JOINTS,
+    late_gained=_JOINTS,
     w_end=_JOINTS,
     tau_end=_JOINTS,
     torque_end=_JOINTS,
@@ -292,6 +309,7 @@ STIFF_LANES = _record(
 LANES = _record(
     "rows dc",  # intervals of the motor with most; whether DC motors have the lanes
     count=("i", _JOINTS),  # intervals of each motor
+    longest=(MAX_EDGES + 1,),  # (R / L + speed) x time of every interval, the most of all motors
     tau=(MAX_EDGES + 1, MAX_JOINTS),  # length and voltages of every interval, and of the present one
     u_a=(MAX_EDGES + 1, MAX_JOINTS),
     u_b=(MAX_EDGES + 1, MAX_JOINTS),
@@ -356,8 +374,13 @@ LANES = _record(
 
 # Robots with elastic gears (``elastic_window`` has the equations). Motors behind stiff gears: their number and list.
 ELASTIC_WINDOW = _record(
-    "stiff_count stuck_count events",  # motors behind stiff gears, those that stick; events of the present window
-    "per_last",  # 1 / S of the window before
+    # motors behind stiff gears, those that stick; joints that stick by themselves; events of the present window;
+    # windows in a row through which the torques of all gears were smooth
+    "stiff_count stuck_count held_joints events smooth_windows",
+    # 1 / S of the window before; length of the present one; until when no flank touches or parts; how much more the
+    # joints that stick could hold, when it begins and at the least
+    "per_last span until first_margin joint_margin "
+    "load_rate",  # square of the fastest frequency of the links on their gears, rotors held [1/s2]
     stiff=("i", _JOINTS),
     place=("i", _JOINTS),  # interval of its bridge that a motor is in
     drift=_JOINTS,  # accelerations of the joints without the torques of motors behind stiff gears, and their rate
@@ -369,6 +392,9 @@ ELASTIC_WINDOW = _record(
     gain_last=_SQUARE,
     gain_rate=_SQUARE,
     B=_SQUARE,  # the same at the motors behind stiff gears, in their order
+    rotor_inertia=_JOINTS,  # of rotors behind stiff gears, at the joints
+    holding=_JOINTS,  # what friction of the joints holds (eq:held-joints)
+    held_gain=_SQUARE,  # the same at joint i, per torque of motor k behind a stiff gear
     begins=_JOINTS,  # torques of the springs when the window began
     load=(MAX_JOINTS, 2),  # acceleration and jerk of the joints in the window
     torque_now=_JOINTS,  # of the motors at a stage of the arm's step
@@ -398,11 +424,12 @@ ELASTIC_WINDOW = _record(
 WORLD = _record(
     # sizes and places in the state; diagonal: every motor has a joint of its own; separate: also stiff and without loss
     "n n_x m elastic at_theta at_w at_bus at_supply supply_z supplied_at environment_z n_y n_z diagonal separate "
-    "joint_friction "
+    "joint_friction play "  # whether some joint has friction of its own, and some gear has play
     # method and its choices; pulses of a bridge in a window; servo_elsewhere: another process drives this plant;
     # runge_kutta: some actuator has no exact window
     "method adaptive steps averaged pulses servo_elsewhere runge_kutta",
-    "tolerance",
+    # step_rate: steps per second that the windings ask of the fast method where it goes from edge to edge
+    "tolerance step_rate",
     N=_SQUARE,  # theta_m = N q
     N_inverse=_SQUARE,  # of as many motors as joints
     ratio=_JOINTS,  # its diagonal
@@ -419,6 +446,7 @@ WORLD = _record(
     supply=SUPPLY,
     choice=CHOICE,
     state=STATE,
+    counts=COUNTS,
     record=RECORD,
     pattern=PATTERN,
     code=CODE,

@@ -11,9 +11,8 @@ stiction is enough. The general case, with stops and lossy gears, is in ``rates`
 
 from __future__ import annotations
 
+import math
 from typing import Any
-
-import numpy as np
 
 from servotwin.compiled.jit import helper, part
 from servotwin.compiled.native_calls import call_address
@@ -23,18 +22,17 @@ from servotwin.drives.records import STUCK
 
 @part
 def factor(A: Any, n: int) -> None:
-    """Cholesky factor in the lower triangle of A."""
+    """Factor A = L D L^T of a symmetric positive definite matrix: L D below the diagonal of A, 1 / D on it."""
     for j in range(n):
         d = A[j, j]
         for k in range(j):
-            d -= A[j, k] * A[j, k]
-        d = np.sqrt(d)
-        A[j, j] = d
+            d -= A[j, k] * A[j, k] * A[k, k]
+        A[j, j] = 1.0 / d if d > 0.0 else math.nan  # constraints that depend on each other
         for i in range(j + 1, n):
             s = A[i, j]
             for k in range(j):
-                s -= A[i, k] * A[j, k]
-            A[i, j] = s / d
+                s -= A[i, k] * A[j, k] * A[k, k]
+            A[i, j] = s
 
 
 @part
@@ -44,12 +42,12 @@ def solve(A: Any, n: int, x: Any, at: int) -> None:
         s = x[at + i]
         for k in range(i):
             s -= A[i, k] * x[at + k]
-        x[at + i] = s / A[i, i]
-    for i in range(n - 1, -1, -1):
-        s = x[at + i]
+        x[at + i] = s * A[i, i]
+    for i in range(n - 2, -1, -1):
+        s = 0.0
         for k in range(i + 1, n):
-            s -= A[k, i] * x[at + k]
-        x[at + i] = s / A[i, i]
+            s += A[k, i] * x[at + k]
+        x[at + i] -= s * A[i, i]
 
 
 @helper

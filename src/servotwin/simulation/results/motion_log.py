@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from servotwin.simulation.plant.machine import Machine
 
 SMALL = 10_000_000  # pairs of points that are compared directly, sooner than SciPy is imported
+BLOCK = 16  # corners of a path that are looked at together
+ROUNDING = 1e-12  # of a distance
 STANDS = 1e-12  # m: commands nearer to each other are one
 
 
@@ -196,12 +198,32 @@ def distance_to_path(points: Array, corners: Array) -> Array:
 
 
 def nearest_corner(points: Array, corners: Array) -> Array:
-    """Index of the corner nearest to each point (k,)."""
+    """Index of the corner nearest to each point (k,).
+
+    Corners that follow each other lie close together: only those of blocks that may hold the nearest are compared.
+    A point that is no number, as after divergence, gets the corner nearest to the origin.
+    """
+    points = np.where(np.isfinite(points), points, 0.0)
     if len(points) * len(corners) > SMALL:
         from scipy.spatial import cKDTree
 
         return np.asarray(cKDTree(corners).query(points)[1])
-    middle = corners.mean(axis=0)  # differences of squares keep their digits near the origin
-    c = corners - middle
-    squares = np.einsum("ij,ij->i", c, c) - 2.0 * (points - middle) @ c.T
-    return np.asarray(np.argmin(squares, axis=1))
+    blocks = -(-len(corners) // BLOCK)
+    last = len(corners) - 1
+    members = np.minimum(np.arange(blocks * BLOCK), last).reshape(blocks, BLOCK)  # the last corner fills up
+    held = corners[members]
+    middles = 0.5 * (held.min(axis=1) + held.max(axis=1))
+    radii = np.sqrt(np.square(held - middles[:, None]).sum(axis=2).max(axis=1))
+    away = points[:, None] - middles
+    far = np.sqrt(np.einsum("ijk,ijk->ij", away, away))
+    # in the nearest of all blocks a corner is no further than this; what rounds may let a block in too many
+    reach = (far + radii).min(axis=1, keepdims=True) * (1.0 + ROUNDING)
+    of, block = np.nonzero(far - radii <= reach)
+    between = points[of, None] - held[block]
+    squares = np.einsum("ijk,ijk->ij", between, between)
+    within = np.argmin(squares, axis=1)
+    least = squares[np.arange(len(of)), within]
+    # of each point the nearest first, of equal ones that which comes first
+    order = np.lexsort((block, least, of))
+    best = order[np.searchsorted(of, np.arange(len(points)))]
+    return np.asarray(members[block[best], within[best]])

@@ -68,6 +68,12 @@ class Result(Plots, Tabulates, Reports, ShowsItself):
     log: MotionLog
     plant: Robot | None = None  # the robot as it is, where the controller's model is another one
 
+    def __repr__(self) -> str:
+        """A line; ``summary`` and ``signals`` have the rest."""
+        rows = len(next(iter(self.signals.values()), ()))
+        end = "" if self.complete else ", not complete"
+        return f"<Result of {self.robot.name}: {len(self.signals)} signals, {rows} rows{end}>"
+
     @property
     def true_robot(self) -> Robot:
         """The robot as it is, whose joints have moved."""

@@ -166,6 +166,11 @@ def scenario_names() -> list[str]:
 
 def locate(name_or_path: str | os.PathLike[str]) -> Path:
     """The file of a scenario name or path."""
+    given: object = name_or_path  # whatever Python was given
+    if not isinstance(given, str | os.PathLike):
+        found = type(given).__name__
+        text = f"a {found} is no scenario; expected the name of one, or a file, which names its robot"
+        raise InputError(text, field="scenario")
     text = os.fspath(name_or_path)
     if isinstance(name_or_path, str) and not text.lower().endswith(SUFFIXES) and os.sep not in text:
         return find_scenario(text)

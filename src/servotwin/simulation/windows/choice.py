@@ -55,6 +55,20 @@ class Window(IntEnum):
     ELASTIC = 6  # fast method, every motor through its own edges and events: elastic gears
 
 
+class Rejection(IntEnum):
+    """Why a window was left to the steps from edge to edge."""
+
+    NONE = 0
+    END_STOP = 1  # a joint meets its stop
+    EVENT = 2  # something sticks, lets go, touches or parts in a window that does not see when
+    FORCE_JUMP = 3  # a force of the environment, or the base's acceleration, jumps
+    COARSE_STEP = 4  # an actuator that Runge-Kutta carries is too quick for one step
+    MANY_EVENTS = 5  # more events of a motor than a window follows
+    BUS_CHANGE = 6  # the voltage of the bus changes too much
+    BENT_LOAD = 7  # the path of a load bends more than its motor sees
+    JOINT_FRICTION = 8  # a joint sticks or lets go by itself
+
+
 FIRST_FAST = int(Window.GENERAL)  # from here on the currents are exact and the arm gets torque lines
 
 
@@ -65,6 +79,7 @@ def choose_window(machine: Machine) -> None:
     world["choice"]["moving"] = moving_window(machine)
     world["choice"]["at_stop"] = Window.GENERAL if world["method"] == Method.FAST else Window.EVENT_STEPS
     world["choice"]["event_window"] = Window.ELASTIC if fits_elastic_window(machine) else Window.EVENT_STEPS
+    world["prediction"]["eventful"] = 0
     world["prediction"]["windows"] = 0  # what a window remembers of the one before belongs to another state
     select = getattr(select_window, "py_func", select_window)
     select(machine.world.view(np.recarray)[0], motors.view(np.recarray), stops.view(np.recarray))
@@ -125,12 +140,12 @@ def fits_pmsm_window(machine: Machine) -> bool:
 
 
 def fits_elastic_window(machine: Machine) -> bool:
-    """Whether DC and synchronous motors, as many as joints, have gears without loss and play, stiff or elastic.
+    """Whether DC and synchronous motors, as many as joints, have gears without loss, stiff or elastic.
 
     Nor have they hysteresis or a transmission error.
 
-    Friction is no table, joints may not stick by themselves, and gears swing slowly enough for a few terms of a power
-    series.
+    Friction is no table, joints stick by themselves only behind an elastic gear of their own, and gears swing slowly
+    enough for a few terms of a power series.
     """
     world, motors = machine.world[0], machine.motors
     if not (world["n_x"] == world["n"] == world["m"] and np.isin(motors["kind"], (DC.code, PMSM.code)).all()):
@@ -139,11 +154,19 @@ def fits_elastic_window(machine: Machine) -> bool:
         not motors["open"].any()
         and not motors["points"].any()
         and (motors["eta"] >= 1.0).all()
-        and (motors["half_play"] == 0.0).all()
         and (motors["hysteresis_at"] < 0).all()
         and not motors["gear_waves"].any()
     )
-    return bool(plain and (machine.stops["mode"] == FREE).all() and swing(machine) <= MOST_TURN)
+    return bool(plain and joints_fit(machine) and swing(machine) <= MOST_TURN)
+
+
+def joints_fit(machine: Machine) -> bool:
+    """Whether joints do not stick by themselves, or do so behind elastic gears of their own, without tables."""
+    sticky = machine.stops["mode"] != FREE
+    if not sticky.any():
+        return True
+    own = machine.world["diagonal"][0] and (machine.motors["flexible"][sticky] >= 0).all()
+    return bool(own and not machine.stops["points"].any())
 
 
 def swing(machine: Machine) -> float:
@@ -198,4 +221,4 @@ def select_window(world: Any, motors: Any, stops: Any) -> None:
     world.choice.unconstrained = 0 if at_stop or constrained else 1
     window = world.choice.at_stop if at_stop else world.choice.moving
     if window != world.choice.window:
-        world.choice.window, world.prediction.windows = window, 0
+        world.choice.window, world.prediction.windows, world.prediction.eventful = window, 0, 0

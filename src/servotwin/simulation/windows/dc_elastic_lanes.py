@@ -37,17 +37,17 @@ def dc_elastic_interval(world: Any, first: int) -> None:
         charge = h * (i + c1 / 2.0 + c2 / 3.0 + c3 * middle)
         lever = h * h * (i / 2.0 + c1 / 3.0 + c2 / 4.0 + c3 * (middle - last))
         square = h * quick_mean_square(i, c1, c2, c3, x)
-        i += c1 + c2 + c3 * (1.0 - x * middle)
+        i_0, i = i, i + c1 + c2 + c3 * (1.0 - x * middle)
         w_1, turned, late = step_rotor(
             world, j, h, alpha, jerk, s_0, s_1, s_2, f_0, slope, bend, K * charge, K * lever
         )
         g = -K * lanes.per_L[j]
-        area = 0.05 * h * h * late * (1.0 - x / 6.0) * g  # eq:late-speed
+        area = h * h * late * g / (20.0 + x * (10.0 / 3.0))  # eq:late-speed
         lanes.T_0[j] += K * (charge + area)
         lanes.energy[j] += u * (charge + area)
-        lanes.square[j] += square + 2.0 * i * area
+        lanes.square[j] += square + (5.0 * i + i_0) / 3.0 * area
         lanes.charge[j] += charge + area
-        i += 0.25 * h * late * (1.0 - 0.2 * x) * g
+        i += h * late * g / (4.0 + 0.8 * x)
         lanes.i[j], lanes.most[j] = i, max(lanes.most[j], i * i)
         w_1 += K * area * lanes.per_J[j]
         keep_rotor(world, j, h, alpha, jerk, f_0, slope, bend, w_1, turned, K * i)

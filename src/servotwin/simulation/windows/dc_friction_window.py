@@ -12,10 +12,10 @@ from __future__ import annotations
 from typing import Any
 
 from servotwin.compiled.jit import helper, part, piece
-from servotwin.compiled.native_calls import call_piece, records_at
+from servotwin.compiled.native_calls import records_at
 from servotwin.drives.friction import dry_torque, holding_slack
 from servotwin.drives.records import FREE, MOTOR, STOP, STUCK
-from servotwin.simulation.plant.rates import FRICTION
+from servotwin.simulation.plant.rates import FRICTION, call_on_plant
 from servotwin.simulation.plant.records import WORLD
 from servotwin.simulation.plant.status import PIECE_MISSING
 from servotwin.simulation.plant.stuck_shafts import (
@@ -24,7 +24,7 @@ from servotwin.simulation.plant.stuck_shafts import (
     solve,
     stuck_acceleration,
 )
-from servotwin.simulation.windows.choice import Window
+from servotwin.simulation.windows.choice import Rejection, Window
 from servotwin.simulation.windows.dc_window import REFRESH, accept, correct, predict
 from servotwin.simulation.windows.motor_inverse_inertia import (
     begin_window,
@@ -37,6 +37,7 @@ from servotwin.simulation.windows.motor_inverse_inertia import (
 )
 
 ELASTIC = int(Window.ELASTIC)
+EVENT = int(Rejection.EVENT)
 
 
 @part
@@ -143,7 +144,7 @@ def torque_swing(world: Any, motors: Any, k: int) -> float:
     end of the window (eq:window-current), and before by less than the sum of both magnitudes: G_1 and G_2 grow.
     """
     dc, prediction = world.dc, world.prediction
-    gained = abs(prediction.alpha[k]) * dc.G[k, 1] + abs(prediction.jerk[k]) * dc.G[k, 2]
+    gained = abs(prediction.alpha[k]) * dc.G[1, k] + abs(prediction.jerk[k]) * dc.G[2, k]
     return motors[k].K * (dc.swing[k] + abs(dc.emf_rate[k]) * gained)  # type: ignore[no-any-return]
 
 
@@ -174,6 +175,17 @@ def keeps_modes(world: Any, motors: Any, stops: Any, span: float) -> bool:
     return True
 
 
+@helper
+def carry_events(world: Any, start: float, span: float) -> None:
+    """Let the window of elastic gears go through edges and events; it goes on as long as windows have events."""
+    scratch, events, prediction = world.scratch, world.state.events, world.prediction
+    scratch.rejected = 0
+    call_on_plant(world, world.code.windows[ELASTIC], start, span)
+    prediction.eventful = 1 if scratch.rejected == 0 and world.state.events != events else 0
+    if not prediction.eventful:
+        prediction.windows = 0  # nothing of it is known to this window
+
+
 @piece
 def dc_friction_window(
     world_at: int, power_at: int, motors_at: int, stops_at: int, start: float, span: float
@@ -186,6 +198,9 @@ def dc_friction_window(
     if world.choice.event_window == ELASTIC and world.code.windows[ELASTIC] == 0:
         world.state.status = PIECE_MISSING
         return
+    if prediction.eventful and world.choice.event_window == ELASTIC:
+        carry_events(world, start, span)
+        return
     if prediction.windows == 0:
         first_friction_window(world, motors)
     begin_window(world, span)
@@ -196,11 +211,9 @@ def dc_friction_window(
         correct(world, span)
         steady = keeps_modes(world, motors, stops, span)
     if not steady:
-        reject(world)
+        reject(world, EVENT)
         if world.choice.event_window == ELASTIC:
-            world.scratch.rejected = 0
-            call_piece(world.code.windows[ELASTIC], world_at, power_at, motors_at, stops_at, start, span)
-            prediction.windows = 0
+            carry_events(world, start, span)
         return
     accept(world, motors, start, span)
     for j in range(n):

@@ -74,18 +74,23 @@ def current_and_ripple(
 
 
 @part
-def interval_square(world: Any, motor: Any, j: int, start: float, span: float) -> float:
-    """Integral of i^2 over the window, interval by interval, but for the answer to the ripple [A2 s]."""
+def interval_square(
+    world: Any, motor: Any, j: int, i0: float, u_bus: float, start: float, span: float
+) -> float:
+    """Integral of i^2 over the window, interval by interval, but for the answer to the ripple [A2 s].
+
+    It begins with the current ``i0``.
+    """
     pattern = world.pattern
     R, alpha, jerk = motor.R + motor.R_bridge, world.prediction.alpha[j], world.prediction.jerk[j]
-    i, t, total = world.state.y[2 * world.n + j], 0.0, 0.0
+    i, t, total = i0, 0.0, 0.0
     edges = pattern.edges[j]
     for s in range(edges + 1):
         end = span if s == edges else min(span, pattern.times[j, s] - start)
         tau = end - t
         if tau <= 0.0:
             continue
-        u, w = pattern.level_a[j, s] * world.state.u_bus, motor.w + t * (alpha + 0.5 * t * jerk)
+        u, w = pattern.level_a[j, s] * u_bus, motor.w + t * (alpha + 0.5 * t * jerk)
         i, _, _, square = dc_interval(R, motor.L, motor.K, u, i, w, alpha + jerk * t, jerk, tau)
         total += square
         t = end

@@ -38,15 +38,14 @@ def keep_dc(world: Any, h: float) -> None:
     lanes = world.stiff_lanes
     for r in range(np.uint64(0), np.uint64(lanes.width)):
         K, x, u, i = lanes.K[r], h * lanes.decay[r], lanes.u_a[r], lanes.i_end[r]
-        speed = lanes.moves[r] * (lanes.now[r] + 0.5 * h * lanes.now_rate[r])
-        rest, g = lanes.w_end[r] - lanes.w[r] - h * speed, -K * lanes.per_L[r]
-        area = 0.05 * h * h * rest * (1.0 - x / 6.0) * g  # eq:late-speed
+        rest, g = lanes.rest[r], -K * lanes.per_L[r]
+        area = h * h * rest * g / (20.0 + x * (10.0 / 3.0))  # eq:late-speed
         square = h * quick_mean_square(lanes.i[r], lanes.terms[0, r], lanes.terms[1, r], lanes.terms[2, r], x)
         charge = lanes.charge[r] + area
         lanes.sum_torque[r] += K * charge
-        lanes.sum_square[r] += square + 2.0 * i * area
+        lanes.sum_square[r] += square + (5.0 * i + lanes.i[r]) / 3.0 * area
         lanes.sum_energy[r] += u * charge
         lanes.sum_charge[r] += charge
-        i += 0.25 * h * rest * (1.0 - 0.2 * x) * g
+        i += h * rest * g / (4.0 + 0.8 * x)
         lanes.i[r], lanes.tau[r] = i, K * i
         lanes.most[r], lanes.high[r] = max(lanes.most[r], i * i), max(lanes.high[r], abs(K * i))

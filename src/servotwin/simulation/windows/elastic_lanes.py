@@ -116,9 +116,13 @@ def step_rotor(
     world: Any, j: int, h: float, alpha: float, jerk: float, s_0: float, s_1: float, s_2: float,
     f_0: float, slope: float, bend: float, impulse: float, moment: float,
 ) -> tuple[float, float, float]:  # fmt: skip
-    """Speed that a rotor ends an interval with, by how much it turned (eq:rotor-step), and its speed above a parabola.
+    r"""Speed that a rotor ends an interval with, by how much it turned (eq:rotor-step), and its speed above a parabola.
 
-    Books what the spring passes on.
+    Books what the spring passes on. Damper and friction answer to the speed r above the parabola, which grows as the
+    cube of time:
+
+    .. math:: \Delta\!\int\tau = \tfrac14 \tau r \Bigl(d + \frac{d\tau_f}{d\omega}\Bigr), \qquad
+              \Delta\!\int\tau\,t = \tfrac45\,\tau\,\Delta\!\int\tau                                  (eq:late-torques)
     """
     lanes, w, per_J = world.lanes, world.lanes.w[j], world.lanes.per_J[j]
     spring = h * (s_0 + h * (s_1 / 2.0 + h * (s_2 / 6.0)))
@@ -129,8 +133,13 @@ def step_rotor(
     whole = impulse - rubbing - spring
     w_1 = w + whole * per_J  # eq:rotor-step
     turned = w * h + (h * whole - (moment - rubbing_lever - lever)) * per_J
+    rest = w_1 - w - h * (alpha + 0.5 * h * jerk)
+    later = 0.25 * h * rest  # eq:late-torques
+    spring += later * lanes.damping[j]
+    lever += 0.8 * h * later * lanes.damping[j]
     lanes.passed[j], lanes.lever[j] = lanes.passed[j] + spring, lanes.lever[j] + lever + lanes.t[j] * spring
-    return w_1, turned, w_1 - w - h * (alpha + 0.5 * h * jerk)
+    both = later * (lanes.damping[j] + slope) * per_J
+    return w_1 - both, turned - 0.2 * h * both, rest
 
 
 @helper

@@ -11,16 +11,18 @@ order in the interval,
 .. math:: J (\omega_1 - \omega_0) = \int \tau_e - \int (\tau_f + \tau_s), \qquad
           J (\theta_1 - \theta_0 - \omega_0 \tau) = \int (\tau - t)\,(\tau_e - \tau_f - \tau_s)         (eq:rotor-step)
 
-An interval in which the shaft would turn round or break away is cut there.
+An interval in which the shaft would turn round or break away is cut there, and so is the window of all motors where
+a flank of a gear with play touches or parts.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from servotwin.compiled.jit import helper, part
 from servotwin.drives.friction import breakaway_direction, friction_series, holding_slack
-from servotwin.drives.gears import spring_torque
+from servotwin.drives.gears import torsion_torque
 from servotwin.drives.records import FREE, STUCK
 from servotwin.simulation.plant.actuators import (
     CHARGED,
@@ -36,13 +38,22 @@ from servotwin.simulation.plant.actuators import (
     motor_interval,
     motor_torque,
     torque_rate,
+    winding_decay,
 )
 from servotwin.simulation.plant.event_steps import FAR, SHORTEST, inside_bracket, next_trial, turned_twice
+from servotwin.simulation.windows.dc_stiff_lanes import BRIEF
+from servotwin.simulation.windows.gear_events import (
+    close_margin,
+    gear_margin,
+    gear_slopes,
+    part_of_curve,
+)
 from servotwin.simulation.windows.motor_coordinates import at_motor
 
 MOST_EVENTS = 60  # and trials of them and of kinks, of a motor in a window
+MOST_DECAYED = 2000.0  # times that the current of a winding falls to 1/e in a window that is parted by it
 SAME = 1e-12  # rad/s, N m: an event that is missed by less is met
-CLOSE_TWIST = 1e-10  # rad at the motor: so little beyond a kink of its stiffness a gear is met
+NEAR = 1e-11  # s: a flank that touches or parts so shortly before a window ends does so at its end
 THETA, W, SPRING, SPRING_MOMENT, FRICTION, GEAR, MARGIN, ALPHA, JERK = range(9, 18)
 
 
@@ -65,44 +76,6 @@ def friction_work(
 
 
 @helper
-def tangent_stiffness(motor: Any, twist: float) -> float:
-    """Stiffness of the gear where it is twisted by so much [N m/rad] (eq:gear-stiffening)."""
-    k = motor.stiffness
-    if motor.bend_1 > 0.0:
-        size = abs(twist)
-        k += (motor.added_1 if size > motor.bend_1 else 0.0) + (motor.added_2 if size > motor.bend_2 else 0.0)
-    return k  # type: ignore[no-any-return]
-
-
-@helper
-def part_of_curve(motor: Any, twist: float) -> int:
-    """On which straight part of its curve a gear is, -2 to 2, with the sign of the twist (eq:gear-stiffening)."""
-    size = abs(twist)
-    part = (1 if size > motor.bend_1 else 0) + (1 if motor.added_2 > 0.0 and size > motor.bend_2 else 0)
-    return part if twist > 0.0 else -part
-
-
-@helper
-def end_of_part(motor: Any, part: int) -> float:
-    """The larger twist at which a straight part of the gear's curve ends [rad]."""
-    if part <= 0:
-        return motor.bend_1 if part == 0 else -(motor.bend_1 if part == -1 else motor.bend_2)  # type: ignore[no-any-return]
-    return motor.bend_2 if part == 1 and motor.added_2 > 0.0 else FAR
-
-
-@helper
-def to_kink(motor: Any, part: int, twist: float) -> float:
-    """How far a twist is from the ends of a straight part of the gear's curve [rad]; negative beyond."""
-    return min(end_of_part(motor, part) - twist, twist + end_of_part(motor, -part))
-
-
-@helper
-def twist_at(world: Any, j: int, t: float, theta: float) -> float:
-    """Twist of the gear of motor j, at a time of the window and with this angle of the motor [rad]."""
-    return theta - load_motion(world, j, t)[0]
-
-
-@helper
 def load_motion(world: Any, j: int, t: float) -> tuple[float, float, float, float]:
     """Angle of the load of motor j, counted at the motor, and its three derivatives, at a time of the window."""
     y, load = world.state.y, world.elastic_window.load
@@ -116,7 +89,7 @@ def load_motion(world: Any, j: int, t: float) -> tuple[float, float, float, floa
 def holding_torque(world: Any, motor: Any, j: int, t: float) -> float:
     """Torque of the gear of a motor that stands still [N m]."""
     load, load_w, _, _ = load_motion(world, j, t)
-    return spring_torque(motor, world.elastic_window.theta[j] - load) - motor.damping * load_w  # type: ignore[no-any-return]
+    return torsion_torque(motor, world.elastic_window.theta[j] - load, -load_w)
 
 
 @part
@@ -131,13 +104,13 @@ def elastic_step(
     Gives what ``motor_interval`` does, then angle and speed, impulse and moment of the spring's torque, work of
     friction and damper, how far the end is from an event, and acceleration and jerk at the beginning.
     """
-    elastic, d, per_J = world.elastic_window, motor.damping, 1.0 / motor.J
+    elastic, per_J = world.elastic_window, 1.0 / motor.J
     i, i_q, cos, sin = elastic.i[j], elastic.i_q[j], elastic.cos[j], elastic.sin[j]
     theta, w, place = elastic.theta[j], elastic.w[j], elastic.place[j]
     u_a, u_b = world.pattern.level_a[j, place] * u, world.pattern.level_b[j, place] * u
     load, load_w, load_a, load_j = load_motion(world, j, t)
-    slip, k = w - load_w, tangent_stiffness(motor, theta - load)
-    s0 = spring_torque(motor, theta - load) + d * slip
+    slip, (k, d) = w - load_w, gear_slopes(motor, theta - load)
+    s0 = torsion_torque(motor, theta - load, slip)
     alpha = jerk = friction = slope = bend = 0.0
     if motor.mode != STUCK:
         tau_e = motor_torque(motor, i, i_q)
@@ -169,8 +142,11 @@ def elastic_step(
         w_1 = w + whole * per_J  # eq:rotor-step
         theta_1 = theta + w * tau + (tau * whole - (got[MOMENT] - rubbing_lever - lever)) * per_J
         rest = w_1 - w - tau * (alpha + 0.5 * tau * jerk)
-        more = late_speed(motor, u_a, u_b, got[I], got[I_Q], got[COS], got[SIN], rest, tau)
-        w_1 += more[2] * per_J
+        more = late_speed(motor, u_a, u_b, i, i_q, got[I], got[I_Q], got[COS], got[SIN], rest, tau)
+        w_1 += (more[2] - 0.25 * tau * (d + slope) * rest) * per_J  # eq:late-torques
+        theta_1 -= 0.05 * tau * tau * (d + slope) * rest * per_J
+        spring += 0.25 * tau * d * rest
+        lever += 0.2 * tau * tau * d * rest
         middle = middle_speed(w, alpha, jerk, w_1, tau)
         rubbed = friction_work(friction, slope, bend, w, middle, w_1, tau)
         margin = FAR if motor.mode == FREE else motor.mode * w_1
@@ -190,42 +166,93 @@ def first_guess(inside: float, outside: float, tau: float) -> float:
 
 
 @helper
-def locate(
-    world: Any, motor: Any, j: int, u: float, t: float, tau: float, inside: float, outside: float
+def crossing(begin: float, slope: float, bend: float, twist: float, tau: float) -> float:
+    """Where the cubic of a margin, positive at first and negative at ``tau``, is zero; a first trial only.
+
+    What has just begun to move has no margin at first: there the cubic divided by the time is a parabola.
+    """
+    if begin <= 0.0:
+        root = bend * bend - 4.0 * twist * slope
+        return 2.0 * slope / (math.sqrt(root) - bend) if slope > 0.0 and root > 0.0 else 0.0
+    curve = bend + twist * tau  # the parabola with the same beginning and end
+    root = slope * slope - 4.0 * curve * begin
+    x = 2.0 * begin / (math.sqrt(root) - slope) if root > 0.0 else 0.0
+    for _ in range(2):
+        x -= (begin + x * (slope + x * (bend + x * twist))) / (slope + x * (2.0 * bend + x * 3.0 * twist))
+    return x
+
+
+@helper
+def just_beyond(here: float, fall: float) -> bool:
+    """True if a margin that falls at this rate passed zero less than half of ``SHORTEST`` ago."""
+    return -here <= 0.5 * SHORTEST * fall
+
+
+@helper
+def nearer_trial(
+    x: float, here: float, fall: float, before: float, low: float, high: float, following: float
 ) -> float:
-    """Close in on the event of an interval whose end lies beyond one; when it happens."""
-    low, high = 0.0, tau
-    x = inside_bracket(low, high, first_guess(inside, outside, tau))
+    """Newton's step to just beyond the event where the margin obeys its curve, ``following`` elsewhere."""
+    newton = x + here / fall + 0.25 * SHORTEST
+    good = fall > 0.0 and abs(here) < 0.25 * before and low < newton < high
+    return newton if good else following
+
+
+@helper
+def locate(world: Any, motor: Any, j: int, u: float, t: float, tau: float, inside: float, new: Any) -> float:
+    """Close in on the event of an interval whose end ``new`` lies beyond one; when it happens."""
+    low, high, outside, before = 0.0, tau, new[MARGIN], -new[MARGIN]
+    slope = bend = twist = x = 0.0  # of what sticks no rate is known
+    if motor.mode != STUCK:
+        slope, bend, per = motor.mode * new[ALPHA], 0.5 * motor.mode * new[JERK], 1.0 / tau
+        twist = ((outside - inside) * per - slope - bend * tau) * per * per
+        x = crossing(inside, slope, bend, twist, tau)
+    if not 0.0 < x < tau:
+        x = first_guess(inside, outside, tau)
+    x = inside_bracket(low, high, x)
     for _ in range(MOST_EVENTS):
         if high - low <= SHORTEST or -outside <= SAME:
             break
         here = elastic_step(world, motor, j, u, t, x)[MARGIN]
+        fall = -(slope + x * (2.0 * bend + 3.0 * twist * x))
         if here < 0.0:
             following = next_trial(x, here, low, inside, high, outside)
             high, outside = x, here
+            if just_beyond(here, fall):
+                break
         else:
             following = next_trial(x, here, high, outside, low, inside)
             low, inside = x, here
-        x = following
+        x = nearer_trial(x, here, fall, before, low, high, following)
+        before = abs(here)
     return high
+
+
+@helper
+def gear_margin_at(world: Any, motor: Any, j: int, part: int, t: float, theta: float, w: float) -> float:
+    """``gear_margin`` at a time of the window, with this angle and speed of the motor."""
+    load, load_w, _, _ = load_motion(world, j, t)
+    return gear_margin(motor, part, theta - load, w - load_w)
 
 
 @part
-def first_kink(world: Any, motor: Any, j: int, u: float, t: float, tau: float, new: Any) -> float:
-    """When a gear leaves the straight part of its curve on which an interval begins, or ``tau``; ``new``: its end."""
-    begin = twist_at(world, j, t, world.elastic_window.theta[j])
-    part = part_of_curve(motor, begin)
-    inside = to_kink(motor, part, begin)
-    outside = to_kink(motor, part, twist_at(world, j, t + tau, new[THETA]))
+def first_change(
+    world: Any, motor: Any, j: int, u: float, t: float, tau: float, new: Any
+) -> tuple[float, bool]:
+    """When the law of a gear changes in an interval, and whether it does; else ``tau``. ``new``: its end."""
+    elastic = world.elastic_window
+    part = part_of_curve(motor, elastic.theta[j] - load_motion(world, j, t)[0])
+    inside = gear_margin_at(world, motor, j, part, t, elastic.theta[j], elastic.w[j])
+    outside = gear_margin_at(world, motor, j, part, t + tau, new[THETA], new[W])
     if not outside < 0.0:
-        return tau
-    low, high = 0.0, tau
+        return tau, False
+    low, high, close = 0.0, tau, close_margin(motor)
     x = inside_bracket(low, high, first_guess(inside, outside, tau))
     for _ in range(MOST_EVENTS):
-        if high - low <= SHORTEST or -outside <= CLOSE_TWIST:
+        if high - low <= SHORTEST or -outside <= close:
             break
-        theta = elastic_step(world, motor, j, u, t, x)[THETA]
-        here = to_kink(motor, part, twist_at(world, j, t + x, theta))
+        trial = elastic_step(world, motor, j, u, t, x)
+        here = gear_margin_at(world, motor, j, part, t + x, trial[THETA], trial[W])
         if here < 0.0:
             following = next_trial(x, here, low, inside, high, outside)
             high, outside = x, here
@@ -233,7 +260,7 @@ def first_kink(world: Any, motor: Any, j: int, u: float, t: float, tau: float, n
             following = next_trial(x, here, high, outside, low, inside)
             low, inside = x, here
         x = following
-    return high
+    return high, True
 
 
 @helper
@@ -244,6 +271,18 @@ def turns_between(world: Any, motor: Any, j: int, tau: float, new: Any) -> float
     way, later = motor.mode, new[ALPHA] + new[JERK] * tau
     start = way * world.elastic_window.w[j]
     return tau * turned_twice(start, way * new[W], way * new[ALPHA] * tau, way * later * tau)
+
+
+@helper
+def first_trial(world: Any, motor: Any, j: int, u: float, t: float, tau: float) -> Any:
+    """An interval up to its end, or to where the shaft has turned round if it does so twice: its length and end."""
+    new = elastic_step(world, motor, j, u, t, tau)
+    dip = turns_between(world, motor, j, tau, new)
+    if dip < tau:
+        between = elastic_step(world, motor, j, u, t, dip)
+        if between[MARGIN] < 0.0:
+            return dip, between
+    return tau, new
 
 
 @helper
@@ -298,11 +337,16 @@ def elastic_motor(world: Any, motor: Any, j: int, u: float, start: float, span: 
     """Carry motor j over the window; true if that went well. Its end state and integrals are left in the record."""
     elastic = world.elastic_window
     t, rounds = 0.0, 0
+    decay = winding_decay(motor)
+    if not decay * span < MOST_DECAYED:
+        return False
+    longest = BRIEF / decay if decay * span > BRIEF else span
+    most_rounds = MOST_EVENTS + int(span / longest)
     while span - t > SHORTEST:
         rounds += 1
-        if rounds > MOST_EVENTS:
+        if rounds > most_rounds:
             return False
-        tau = interval_end(world, j, start, t, span) - t
+        tau = min(interval_end(world, j, start, t, span) - t, longest)
         inside = motor.mode * elastic.w[j]
         if motor.mode == STUCK:
             tau_e = motor_torque(motor, elastic.i[j], elastic.i_q[j])
@@ -310,25 +354,24 @@ def elastic_motor(world: Any, motor: Any, j: int, u: float, start: float, span: 
             if inside < 0.0:
                 change_mode(world, motor, j, t)
                 inside = 0.0
-        new = elastic_step(world, motor, j, u, t, tau)
-        dip = turns_between(world, motor, j, tau, new)
-        if dip < tau:
-            between = elastic_step(world, motor, j, u, t, dip)
-            if between[MARGIN] < 0.0:
-                tau, new = dip, between
-        if motor.bend_1 > 0.0:
-            kink = first_kink(world, motor, j, u, t, tau, new)
-            if kink < tau:
-                tau, new = kink, elastic_step(world, motor, j, u, t, kink)
+        tau, new = first_trial(world, motor, j, u, t, tau)
+        touches = False
+        if motor.bend_1 > 0.0 or (motor.half_play > 0.0 and span - t > NEAR):
+            change, touches = first_change(world, motor, j, u, t, tau, new)
+            if change < tau:
+                tau, new = change, elastic_step(world, motor, j, u, t, change)
         happens = new[MARGIN] < 0.0
         if happens:
             if motor.mode != STUCK and inside <= 0.0 and motor.mode * new[ALPHA] <= 0.0:
                 change_mode(world, motor, j, t)  # it stands still and is pushed back
                 continue
-            tau = locate(world, motor, j, u, t, tau, inside, new[MARGIN])
+            tau = locate(world, motor, j, u, t, tau, inside, new)
             new = elastic_step(world, motor, j, u, t, tau)
         keep_step(world, motor, j, t, new)
         t += tau
         if happens:
             change_mode(world, motor, j, t)
+        elif touches and motor.half_play > 0.0 and span - t > NEAR:
+            elastic.until = t  # the window ends here, and the next one begins with another contact
+            return True
     return True

@@ -6,19 +6,11 @@ goes in three steps, each once:
 1. The arm's accelerations at the beginning, without the torques of motors behind stiff gears, and their rate from the
    windows before: how loads turn, and what moves the motors behind stiff gears beside themselves.
 2. Every motor through its own edges and events (``elastic_motor``, ``stiff_motors``).
-3. The arm, one classic step of fourth order under the torques that the motors and springs gave it: lines with the same
-   impulse and moment (eq:moment-match), of springs the parabola that begins with the torque of the spring,
+3. The arm, one classic step of fourth order under the torques that the motors and springs gave it (``elastic_arm``).
+   Where the loads end elsewhere than the motors saw, all is computed again as the step has shown them (eq:seen-rate).
 
-.. math:: a_2 = \frac{36}{S^4} \Bigl(Q - \tfrac23 S P\Bigr), \quad a_1 = \frac{2}{S^2} P - \tfrac23 S a_2, \quad
-          P = \int (\tau - \tau_0)\,dt, \quad Q = \int (\tau - \tau_0)\,t\,dt                     (eq:spring-parabola)
-
-The arm's step shows the rate of the loads' accelerations that would have been right,
-
-.. math:: \dot a = \frac{2}{S} (a_m - a)                                                              (eq:seen-rate)
-
-with a_m those in its middle. Where the loads end elsewhere than the motors saw, all is computed again with it.
-
-A window in which a joint meets its stop is rejected and left to the steps from edge to edge.
+Where a flank of a gear with play touches or parts, the window ends and another one begins. A window in which a joint
+meets its stop, sticks or lets go is rejected and left to the steps from edge to edge.
 """
 
 from __future__ import annotations
@@ -27,21 +19,35 @@ import math
 from typing import Any
 
 from servotwin.compiled.jit import helper, part, piece
-from servotwin.compiled.native_calls import call_address, records_at
-from servotwin.drives.friction import joint_friction_torque
-from servotwin.drives.gears import spring_torque
+from servotwin.compiled.native_calls import records_at
 from servotwin.drives.peaks import update_peaks
 from servotwin.drives.records import FREE, MOTOR, POWER, STOP, STUCK
-from servotwin.simulation.plant.rates import ELECTRIC, FRICTION, GEAR, SQUARE, TORQUE
+from servotwin.simulation.plant.event_steps import SHORTEST
+from servotwin.simulation.plant.rates import ELECTRIC, FRICTION, GEAR, SQUARE, TORQUE, rotor
 from servotwin.simulation.plant.records import WORLD
+from servotwin.simulation.plant.status import PIECE_MISSING
+from servotwin.simulation.windows.choice import Rejection, Window
+from servotwin.simulation.windows.dc_stiff_window import dc_stiff_window
 from servotwin.simulation.windows.dc_window import REFRESH
-from servotwin.simulation.windows.elastic_motor import elastic_motor
+from servotwin.simulation.windows.elastic_arm import (
+    begin_motion,
+    extrapolate_gain,
+    lines_of_stiff,
+    missed_motion,
+    move_joints,
+    refresh_gain,
+    see_motion,
+    spring_parabola,
+)
+from servotwin.simulation.windows.elastic_motor import NEAR, elastic_motor
+from servotwin.simulation.windows.gear_events import settle_contacts
 from servotwin.simulation.windows.general_window import bus_voltage, bus_window, restore_modes, save_modes
-from servotwin.simulation.windows.motor_coordinates import at_joint, at_motor, joint_from_motors
+from servotwin.simulation.windows.held_joints import joints_keep_modes, list_held_joints
+from servotwin.simulation.windows.motor_coordinates import at_motor, joint_from_motors
 from servotwin.simulation.windows.motor_inverse_inertia import (
+    begin_span,
     begin_window,
     past_stop,
-    refresh_rate,
     reject,
 )
 from servotwin.simulation.windows.motors_side_by_side import elastic_lanes
@@ -49,92 +55,26 @@ from servotwin.simulation.windows.pmsm_elastic_lanes import begin_electrical_ang
 from servotwin.simulation.windows.stiff_motors import stiff_motors
 
 # what a prediction may miss before the window is computed again with what was found:
-MISSED_ANGLE = 1.5e-9  # rad between the end of a load and where its motor saw it,
+MISSED_ANGLE = (
+    1.5e-9  # rad between the end of a load and where its motor saw it, less of a load that swings fast,
+)
 MISSED_VOLTAGE = 4e-6  # and of the voltage of a bus, in its change
 ATTEMPTS = 4
 # beyond, steps from edge to edge carry the window:
-MOST_BENT = 3e-8  # rad by which the path of a load bends otherwise than a cubic
+MOST_BENT = (
+    3e-8  # rad by which the path of a load bends otherwise than a cubic, less of a load that swings fast
+)
+MOST_REDONE = 3  # times that a window is computed again for what its loads do
+SLOW_SWING = (
+    0.01  # rad2: square of the swing of a load on its gear in a window that takes these bounds as they are
+)
 MOST_OF_BUS = 3e-4  # of its voltage by which a bus changes
-
-
-@helper
-def call_arm(world: Any) -> None:
-    """Accelerations of the arm under ``inputs``."""
-    code = world.code
-    call_address(code.accel, code.inputs_at, code.outputs_at, code.accel_data)
-
-
-@helper
-def drift_of_stiff(world: Any) -> None:
-    """Accelerations of the motors behind stiff gears without their own torques, and their rate."""
-    elastic = world.elastic_window
-    for r in range(elastic.stiff_count):
-        j = elastic.stiff[r]
-        world.stiff_lanes.drift[0, r] = at_motor(world, j, elastic.drift, 0)
-        world.stiff_lanes.drift[1, r] = at_motor(world, j, elastic.drift_rate, 0)
-
-
-@part
-def begin_motion(world: Any, motors: Any, stops: Any) -> None:
-    """Accelerations of the joints without motors behind stiff gears, their rate, and the springs' torques now."""
-    state, scratch, elastic = world.state, world.scratch, world.elastic_window
-    n = world.n
-    for j in range(world.m):
-        motor, e = motors[j], motors[j].flexible
-        elastic.begins[j] = 0.0
-        if e >= 0:
-            twist = state.y[world.at_theta + e] - at_motor(world, j, state.y, 0)
-            slip = state.y[world.at_w + e] - at_motor(world, j, state.y, n)
-            elastic.begins[j] = spring_torque(motor, twist) + motor.damping * slip
-    for i in range(n):
-        v = state.y[n + i]
-        scratch.inputs[i], scratch.inputs[n + i] = state.y[i], v
-        scratch.inputs[2 * n + i] = at_joint(world, i, elastic.begins)
-        if stops[i].has_friction:
-            scratch.inputs[2 * n + i] -= joint_friction_torque(stops[i], v)
-    call_arm(world)
-    windows, per = world.prediction.windows, elastic.per_last
-    for i in range(n):
-        elastic.drift[i] = scratch.outputs[i]
-        rate = (elastic.drift[i] - elastic.drift_last[i]) * per if windows > 0 else 0.0
-        # from the middles of the two windows before to that of this one
-        elastic.drift_rate[i] = 2.0 * rate - elastic.rate_last[i] if windows > 1 else rate
-        elastic.drift_last[i], elastic.rate_last[i] = elastic.drift[i], rate
-        scratch.k[1, i], scratch.k[1, n + i] = state.y[n + i], elastic.drift[i]
-    drift_of_stiff(world)
-
-
-@part
-def refresh_gain(world: Any) -> None:
-    """Accelerations of all joints per torque of a motor behind a stiff gear, and how fast they change."""
-    scratch, elastic = world.scratch, world.elastic_window
-    n, per = world.n, refresh_rate(world)
-    for i in range(2 * n):
-        scratch.inputs[i] = world.state.y[i]
-    for i in range(n):
-        scratch.inputs[2 * n + i] = 0.0
-    call_arm(world)
-    for i in range(n):
-        scratch.qdd[i] = scratch.outputs[i]
-    for r in range(elastic.stiff_count):
-        k = elastic.stiff[r]
-        for i in range(n):
-            scratch.inputs[2 * n + i] = world.N[k, i]
-        call_arm(world)
-        for i in range(n):
-            value = scratch.outputs[i] - scratch.qdd[i]
-            elastic.gain_rate[i, k] = (value - elastic.gain_last[i, k]) * per
-            elastic.gain[i, k] = elastic.gain_last[i, k] = value
-
-
-@helper
-def extrapolate_gain(world: Any, span: float) -> None:
-    """Carry the gains on to the next window at their last rate of change."""
-    elastic = world.elastic_window
-    for i in range(world.n):
-        for r in range(elastic.stiff_count):
-            k = elastic.stiff[r]
-            elastic.gain[i, k] += elastic.gain_rate[i, k] * span
+MOST_CUTS = 20  # windows into which changes of contact cut one,
+MOST_ROUNDS = 12  # and rounds in which each of them is found
+ELASTIC, EVENT_STEPS, NONE = int(Window.ELASTIC), int(Window.EVENT_STEPS), int(Rejection.NONE)
+JOINT_FRICTION = int(Rejection.JOINT_FRICTION)
+END_STOP, MANY_EVENTS = int(Rejection.END_STOP), int(Rejection.MANY_EVENTS)
+BUS_CHANGE, BENT_LOAD = int(Rejection.BUS_CHANGE), int(Rejection.BENT_LOAD)
 
 
 @helper
@@ -159,70 +99,6 @@ def begin_motors(world: Any, motors: Any) -> None:
         for q in range(elastic.stiff_count):
             gain = elastic.gain[:, elastic.stiff[q]]
             elastic.B[r, q] = at_motor(world, elastic.stiff[r], gain, 0)  # eq:motor-inverse-inertia
-
-
-@helper
-def lines_of_stiff(world: Any, span: float) -> None:
-    """Torque lines of the motors behind stiff gears (eq:moment-match), and how all loads turn under them."""
-    elastic, line = world.elastic_window, world.line
-    for r in range(elastic.stiff_count):
-        j = elastic.stiff[r]
-        slope = line.per_cube * (elastic.passed[j, 1] - 0.5 * span * elastic.passed[j, 0])
-        elastic.torque_line[j, 1], elastic.torque_line[j, 2] = slope, 0.0
-        elastic.torque_line[j, 0] = elastic.passed[j, 0] * line.per_span - 0.5 * span * slope
-    for i in range(world.n):
-        a, jerk = elastic.drift[i], elastic.drift_rate[i]
-        for r in range(elastic.stiff_count):
-            k = elastic.stiff[r]
-            a += elastic.gain[i, k] * elastic.torque_line[k, 0]
-            jerk += elastic.gain[i, k] * elastic.torque_line[k, 1]
-        elastic.load[i, 0], elastic.load[i, 1] = a, jerk
-
-
-@helper
-def spring_parabola(world: Any, j: int, span: float) -> None:
-    """The torque of an elastic gear over the window (eq:spring-parabola)."""
-    elastic = world.elastic_window
-    begins, s2 = elastic.begins[j], span * span
-    P, Q = elastic.passed[j, 0] - begins * span, elastic.passed[j, 1] - begins * s2 / 2.0
-    a2 = 36.0 / (s2 * s2) * (Q - 2.0 / 3.0 * span * P)  # eq:spring-parabola
-    elastic.torque_line[j, 0], elastic.torque_line[j, 2] = begins, a2
-    elastic.torque_line[j, 1] = 2.0 / s2 * P - 2.0 / 3.0 * span * a2
-
-
-@part
-def move_joints(world: Any, stops: Any, h: float) -> None:
-    """Classic step of the arm under the torques of the window; leaves y1, and the stages' slopes in k[1] to k[4].
-
-    Without motors behind stiff gears its first stage is known already.
-    """
-    state, scratch, elastic = world.state, world.scratch, world.elastic_window
-    n, line = world.n, elastic.torque_line
-    for i in range(n):
-        elastic.joint_friction[i] = 0.0
-    for s in range(4):
-        a = 0.0 if s == 0 else (h if s == 3 else 0.5 * h)
-        known = s == 0 and elastic.stiff_count == 0
-        for j in range(world.m):
-            elastic.torque_now[j] = line[j, 0] + a * (line[j, 1] + a * line[j, 2])
-        for i in range(n):
-            v = state.y[n + i] + a * scratch.k[s, n + i] if s > 0 else state.y[n + i]
-            scratch.inputs[i] = state.y[i] + a * scratch.k[s, i] if s > 0 else state.y[i]
-            scratch.inputs[n + i] = v
-            scratch.inputs[2 * n + i] = at_joint(world, i, elastic.torque_now)
-            if stops[i].has_friction:
-                friction = joint_friction_torque(stops[i], v)
-                scratch.inputs[2 * n + i] -= friction
-                elastic.joint_friction[i] += (h / 6.0 if s in (0, 3) else h / 3.0) * friction * v
-            scratch.k[s + 1, i] = v
-        if not known:
-            call_arm(world)
-            for i in range(n):
-                scratch.k[s + 1, n + i] = scratch.outputs[i]
-    for i in range(n):
-        A1, A23, A4 = scratch.k[1, n + i], scratch.k[2, n + i] + scratch.k[3, n + i], scratch.k[4, n + i]
-        scratch.y1[i] = state.y[i] + h * (scratch.k[1, i] + h * (A1 + A23) / 6.0)
-        scratch.y1[n + i] = state.y[n + i] + h * (A1 + 2.0 * A23 + A4) / 6.0
 
 
 @helper
@@ -288,37 +164,6 @@ def accept_window(world: Any, power: Any, motors: Any, span: float) -> None:
         bus_window(world, power, motors, span)
 
 
-@part
-def missed_motion(world: Any, span: float) -> tuple[float, float]:
-    """How far a load ends from where its motor saw it, and how far its path is from a cubic [rad], the most of all.
-
-    Leaves the rates of the drift under which the loads would have ended as the arm has them (eq:seen-rate).
-    """
-    elastic, k, n = world.elastic_window, world.scratch.k, world.n
-    worst = bent = 0.0
-    for i in range(n):
-        middle = 0.5 * (k[2, n + i] + k[3, n + i])
-        bent = max(bent, abs(k[1, n + i] - 2.0 * middle + k[4, n + i]))
-        for r in range(elastic.stiff_count):
-            j = elastic.stiff[r]
-            middle -= elastic.gain[i, j] * (
-                elastic.torque_line[j, 0] + 0.5 * span * elastic.torque_line[j, 1]
-            )
-        rate = 2.0 * (middle - elastic.drift[i]) * world.line.per_span  # eq:seen-rate
-        worst = max(worst, abs(rate - elastic.drift_rate[i]))
-        elastic.rate_seen[i] = rate
-    return worst * span * span * span / 6.0, bent * span * span
-
-
-@helper
-def see_motion(world: Any) -> None:
-    """Let the motors see loads as the arm has moved them."""
-    elastic = world.elastic_window
-    for i in range(world.n):
-        elastic.drift_rate[i] = elastic.rate_seen[i]
-    drift_of_stiff(world)
-
-
 @helper
 def change_of_bus(world: Any, power: Any, step: float, span: float) -> float:
     """By how much the voltage of the bus changes in the window, by its middle; motors saw a change by ``step`` [V].
@@ -342,57 +187,133 @@ def change_of_bus(world: Any, power: Any, step: float, span: float) -> float:
 @helper
 def carry_motors(world: Any, motors: Any, u: float, start: float, span: float) -> bool:
     """Every motor over the window; true if that went well."""
-    steady = True
+    elastic, steady = world.elastic_window, True
+    elastic.until = span
     begin_motors(world, motors)
-    if world.elastic_window.stiff_count > 0:
-        steady = stiff_motors(world, motors, u, start, span)
+    if elastic.stiff_count > 0:
+        # without elastic gears the window comes here because something may happen
+        at_once = world.elastic > 0 and dc_stiff_window(world, motors, u, start, span)
+        steady = at_once or stiff_motors(world, motors, u, start, span)
     lines_of_stiff(world, span)
     elastic_lanes(world, motors, u, start, span)
     for j in range(world.m):
         if motors[j].flexible >= 0:
             if not world.lanes.margin[j] >= 0.0:  # NaN after divergence is no motor in its lane either
-                steady = steady and elastic_motor(world, motors[j], j, u, start, span)
+                steady = steady and elastic_motor(world, motors[j], j, u, start, elastic.until)
             spring_parabola(world, j, span)
     return steady
 
 
 @helper
-def carry_on_bus(world: Any, power: Any, motors: Any, stops: Any, start: float, span: float) -> bool:
-    """Every motor over the window at the voltage in its middle; again where that was not the voltage assumed."""
+def carry_on_bus(world: Any, power: Any, motors: Any, stops: Any, start: float, span: float) -> int:
+    """Every motor over the window at the voltage in its middle; again where that was not the voltage assumed.
+
+    Gives the ``Rejection``, if any.
+    """
     u = bus_voltage(world)
     if world.at_bus < 0:
-        return carry_motors(world, motors, u, start, span)
+        return NONE if carry_motors(world, motors, u, start, span) else MANY_EVENTS
     step = world.state.bus_step  # as the bus went in the last window
     for attempt in range(ATTEMPTS):
         if attempt > 0:
             restore_modes(world, motors, stops)
         if not carry_motors(world, motors, u + 0.5 * step, start, span):
-            return False
+            return MANY_EVENTS
+        if world.elastic_window.until < span - NEAR:  # the window ends there
+            return NONE
         better = change_of_bus(world, power, step, span)
         if not abs(better) <= MOST_OF_BUS * u:
-            return False
+            return BUS_CHANGE
         if abs(better - step) <= MISSED_VOLTAGE * u:
             break
         step = better
-    return True
+    return NONE
 
 
 @part
-def carry_all(world: Any, power: Any, motors: Any, stops: Any, start: float, span: float) -> bool:
-    """Motors and arm over the window, twice where loads turn otherwise than motors saw; true if that went well."""
-    bent = 0.0
-    for attempt in range(2):
-        if not carry_on_bus(world, power, motors, stops, start, span):
-            return False
-        move_joints(world, stops, span)
+def carry_all(world: Any, power: Any, motors: Any, stops: Any, start: float, span: float) -> int:
+    """Motors and arm over the window, again where loads turn otherwise than motors saw; the ``Rejection``, if any.
+
+    Where a flank of a gear touches or parts the window ends, after ``span`` of the record.
+    """
+    elastic, redone = world.elastic_window, 0
+    elastic.span = span
+    for _ in range(MOST_ROUNDS):
+        failed = carry_on_bus(world, power, motors, stops, start, elastic.span)
+        if failed != NONE:
+            return failed
+        if elastic.until < elastic.span - NEAR:
+            elastic.span = elastic.until
+            begin_span(world, elastic.span)
+            restore_modes(world, motors, stops)
+            continue
+        move_joints(world, stops, elastic.span)
         if world.elastic == 0:
-            break
-        missed, bent = missed_motion(world, span)
-        if attempt > 0 or missed <= MISSED_ANGLE or bent > MOST_BENT:
-            break
+            return NONE
+        missed, bent = missed_motion(world, elastic.span)
+        finer = max(elastic.load_rate * elastic.span * elastic.span / SLOW_SWING, 1.0)  # eq:light-load
+        if not bent * finer <= MOST_BENT:
+            return BENT_LOAD
+        if missed * finer <= MISSED_ANGLE:
+            return NONE
+        if redone == MOST_REDONE:
+            return BENT_LOAD
+        redone += 1
         restore_modes(world, motors, stops)
         see_motion(world)
-    return bent <= MOST_BENT
+    return MANY_EVENTS
+
+
+@helper
+def rejected(world: Any, motors: Any, stops: Any, span: float) -> int:
+    """The ``Rejection`` of a window that has been computed, if any: joints at their stops, or that stick or let go."""
+    if past_stop(world, stops):
+        return END_STOP
+    if world.joint_friction and not joints_keep_modes(world, motors, stops, span):
+        return JOINT_FRICTION
+    return NONE
+
+
+@part
+def carry_to_contact(world: Any, power: Any, motors: Any, stops: Any, start: float, span: float) -> int:
+    """One window up to its end or the first change of contact, taken or left as it was; the ``Rejection``, if any."""
+    elastic, prediction = world.elastic_window, world.prediction
+    save_modes(world, motors, stops)
+    list_held_joints(world, motors, stops)
+    if elastic.stiff_count > 0 and prediction.windows % REFRESH == 0:
+        if prediction.windows == 0:
+            prediction.since = 0.0
+        refresh_gain(world)
+    begin_motion(world, motors, stops)
+    begin_window(world, span)
+    failed = JOINT_FRICTION
+    if elastic.stiff_count > 0 or elastic.first_margin >= 0.0:
+        failed = carry_all(world, power, motors, stops, start, span)
+    if failed == NONE:
+        failed = rejected(world, motors, stops, elastic.span)
+    if failed != NONE:
+        restore_modes(world, motors, stops)
+        return failed
+    accept_window(world, power, motors, elastic.span)
+    elastic.per_last = world.line.per_span
+    elastic.smooth_windows += 1
+    prediction.since += elastic.span
+    if elastic.stiff_count > 0:
+        extrapolate_gain(world, elastic.span)
+    return NONE
+
+
+@helper
+def change_contacts(world: Any, motors: Any, cut: bool) -> None:
+    """Let flanks touch and part; where the window was ``cut`` for it, the next one begins without what it foretold."""
+    changed = settle_contacts(world, motors)
+    if changed:
+        world.state.events += 1
+    if changed or cut:
+        world.elastic_window.smooth_windows = 0
+    if cut:
+        for j in range(world.m):  # what begins with angle and speed of the rotor finds those of now
+            motors[j].theta, motors[j].w = rotor(world, motors, world.state.y, j)
 
 
 @piece
@@ -403,20 +324,20 @@ def elastic_window(
     world = records_at(world_at, 1, WORLD)[0]
     power, motors = records_at(power_at, 1, POWER), records_at(motors_at, world.m, MOTOR)
     stops = records_at(stops_at, world.n, STOP)
-    elastic, prediction = world.elastic_window, world.prediction
-    save_modes(world, motors, stops)
-    if elastic.stiff_count > 0 and prediction.windows % REFRESH == 0:
-        if prediction.windows == 0:
-            prediction.since = 0.0
-        refresh_gain(world)
-    begin_motion(world, motors, stops)
-    begin_window(world, span)
-    if not carry_all(world, power, motors, stops, start, span) or past_stop(world, stops):
-        restore_modes(world, motors, stops)
-        reject(world)
+    if world.play and (world.code.windows[EVENT_STEPS] == 0 or world.code.change_modes == 0):
+        world.state.status = PIECE_MISSING  # a window that is cut cannot be begun again
         return
-    accept_window(world, power, motors, span)
-    elastic.per_last = world.line.per_span
-    prediction.since += span
-    if elastic.stiff_count > 0:
-        extrapolate_gain(world, span)
+    world.scratch.carrier = ELASTIC
+    t, windows = 0.0, 0
+    while span - t > SHORTEST:
+        windows += 1
+        if world.play:
+            change_contacts(world, motors, windows > 1)
+        failed = MANY_EVENTS
+        if windows <= MOST_CUTS:
+            failed = carry_to_contact(world, power, motors, stops, start + t, span - t)
+        if failed != NONE:
+            world.scratch.reached = t
+            reject(world, failed)
+            return
+        t += world.elastic_window.span

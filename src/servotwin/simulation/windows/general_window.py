@@ -37,9 +37,10 @@ from servotwin.simulation.plant.event_steps import (
 )
 from servotwin.simulation.plant.rates import ELECTRIC, SQUARE, TORQUE, rotor
 from servotwin.simulation.plant.records import PER_MOTOR, WORLD
-from servotwin.simulation.windows.choice import Window, select_window
+from servotwin.simulation.windows.choice import Rejection, Window, select_window
 
 EVENT_STEPS = int(Window.EVENT_STEPS)
+EVENT, FORCE_JUMP, COARSE_STEP = int(Rejection.EVENT), int(Rejection.FORCE_JUMP), int(Rejection.COARSE_STEP)
 REDO = (
     1.0  # rad/s of a rotor per unit of tolerance: a window that misses more is redone with the better guess
 )
@@ -185,8 +186,11 @@ def general_window(
     world = records_at(world_at, 1, WORLD)[0]
     state, general = world.state, world.general
     power, motors = records_at(power_at, 1, POWER), records_at(motors_at, world.m, MOTOR)
-    if state.own_fastest * span > LONGEST_WINDOW or until_jump(world, 0.0, span) < span - SHORTEST:
-        world.scratch.rejected = 1
+    if state.own_fastest * span > LONGEST_WINDOW:
+        world.scratch.rejected = COARSE_STEP
+        return
+    if until_jump(world, 0.0, span) < span - SHORTEST:
+        world.scratch.rejected = FORCE_JUMP
         return
     u = bus_voltage(world)
     if world.at_bus >= 0:
@@ -216,7 +220,8 @@ def general_window(
         if happened:  # what stuck, slipped, met a stop or ran away is for the method that sees every edge
             restore_modes(world, motors, stops)
             select_window(world, motors, stops)
-            state.impact_J, state.events, world.scratch.rejected, state.status = impact_J, events, 1, 0
+            world.scratch.rejected = EVENT if state.events != events else COARSE_STEP
+            state.impact_J, state.events, state.status = impact_J, events, 0
             return
     state.missed = max(state.missed, worst)
     for j in range(world.m):

@@ -86,8 +86,14 @@ def update_drift(world: Any, span: float) -> None:
 @helper
 def begin_window(world: Any, span: float) -> None:
     """Count the window and note its length."""
-    line = world.line
     world.prediction.windows += 1
+    begin_span(world, span)
+
+
+@helper
+def begin_span(world: Any, span: float) -> None:
+    """Note the length of a window."""
+    line = world.line
     line.per_span = 1.0 / span
     line.per_cube = 12.0 * line.per_span * line.per_span * line.per_span
 
@@ -102,9 +108,9 @@ def past_stop(world: Any, stops: Any) -> bool:
 
 
 @helper
-def reject(world: Any) -> None:
-    """Leave the window to the steps from edge to edge, which find the instant of an event."""
-    world.scratch.rejected, world.prediction.windows = 1, 0
+def reject(world: Any, reason: int) -> None:
+    """Leave the window to the steps from edge to edge, which find the instant of an event, for a ``Rejection``."""
+    world.scratch.rejected, world.prediction.windows = reason, 0
 
 
 @helper

@@ -7,9 +7,15 @@ from typing import Any
 from servotwin.compiled.jit import helper, part
 from servotwin.simulation.plant.actuators import is_dc
 from servotwin.simulation.plant.event_steps import FAR
+from servotwin.simulation.plant.records import MAX_EDGES
 from servotwin.simulation.windows.dc_elastic_lanes import dc_elastic_interval, fill_dc_lane
 from servotwin.simulation.windows.elastic_lanes import LEFT, fill_friction_lane, fill_gear_lane
-from servotwin.simulation.windows.pmsm_elastic_lanes import WIDE, fill_pmsm_lane, pmsm_elastic_interval
+from servotwin.simulation.windows.pmsm_elastic_lanes import (
+    WIDE,
+    fill_pmsm_lane,
+    is_short,
+    pmsm_elastic_interval,
+)
 from servotwin.simulation.windows.pmsm_lanes import LANES, fill_up, take_row
 
 
@@ -27,10 +33,17 @@ def begin_elastic_lanes(world: Any, motors: Any, u: float, start: float, span: f
     """Fill the lanes of all motors that can go side by side; the others get ``LEFT``."""
     lanes = world.lanes
     lanes.rows, lanes.dc = 0, kind_of_lanes(world, motors)
+    for e in range(MAX_EDGES + 1):
+        lanes.longest[e] = 0.0
     for j in range(world.m):
         motor = motors[j]
         lanes.count[j], lanes.margin[j] = 0, LEFT
-        alone = motor.flexible < 0 or is_dc(motor) != (lanes.dc == 1) or motor.bend_1 > 0.0
+        alone = (
+            motor.flexible < 0
+            or is_dc(motor) != (lanes.dc == 1)
+            or motor.bend_1 > 0.0
+            or motor.half_play > 0.0
+        )
         if alone or not fill_friction_lane(world, motor, j):
             continue
         fill_gear_lane(world, motor, j)
@@ -78,7 +91,10 @@ def elastic_lanes(world: Any, motors: Any, u: float, start: float, span: float) 
                 dc_elastic_interval(world, first)
             else:
                 take_row(world, e, first + LANES)
-                pmsm_elastic_interval(world, first)
+                if is_short(world, e):
+                    pmsm_elastic_interval(world, first, True)
+                else:
+                    pmsm_elastic_interval(world, first, False)
         first += block
     for j in range(world.m):
         if lanes.margin[j] >= 0.0:

@@ -29,13 +29,10 @@ from servotwin.simulation.plant.status import PIECE_MISSING
 from servotwin.simulation.plant.stuck_shafts import solve
 from servotwin.simulation.windows.choice import Window
 from servotwin.simulation.windows.dc_window import REFRESH
-from servotwin.simulation.windows.elastic_window import (
-    call_arm,
-    extrapolate_gain,
-    refresh_gain,
-    settle_motors,
-)
+from servotwin.simulation.windows.elastic_arm import extrapolate_gain, refresh_gain
+from servotwin.simulation.windows.elastic_window import settle_motors
 from servotwin.simulation.windows.general_window import bus_voltage, bus_window
+from servotwin.simulation.windows.held_joints import call_arm
 from servotwin.simulation.windows.motor_coordinates import at_joint, at_motor, joint_from_motors
 from servotwin.simulation.windows.motor_inverse_inertia import (
     begin_window,

@@ -44,7 +44,7 @@ from servotwin.drives.records import MOTOR, STOP
 from servotwin.drives.winding_window import ripple_shape, window_functions
 from servotwin.simulation.plant.rates import ELECTRIC, FRICTION, SQUARE, TORQUE
 from servotwin.simulation.plant.records import WORLD
-from servotwin.simulation.windows.dc_window import REFRESH
+from servotwin.simulation.windows.dc_window import END_STOP, REFRESH
 from servotwin.simulation.windows.motor_inverse_inertia import (
     begin_window,
     compare_with_arm,
@@ -379,7 +379,7 @@ def pmsm_window(
     predict(world, motors, start, span)
     move_arm(world, span)
     if past_stop(world, stops):
-        reject(world)
+        reject(world, END_STOP)
         return
     correct(world, span)
     accept(world, motors, span)

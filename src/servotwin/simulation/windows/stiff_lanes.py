@@ -33,6 +33,7 @@ from servotwin.simulation.plant.actuators import (
     motor_interval,
     motor_torque,
     torque_rate,
+    winding_decay,
 )
 from servotwin.simulation.plant.event_steps import FAR
 from servotwin.simulation.windows.dc_stiff_lanes import BRIEF, keep_dc, wind_dc
@@ -81,7 +82,7 @@ def empty_lanes(world: Any) -> None:
     for r in range(lanes.count, lanes.width):
         lanes.spare[r] = FAR
         lanes.w[r] = lanes.i[r] = lanes.tau[r] = lanes.rate[r] = 0.0
-        lanes.impulse[r] = lanes.moment[r] = lanes.tau_end[r] = 0.0
+        lanes.impulse[r] = lanes.moment[r] = lanes.tau_end[r] = lanes.late[r] = 0.0
 
 
 @part
@@ -97,12 +98,11 @@ def begin_stiff_lanes(world: Any, motors: Any, span: float) -> None:
         lanes.w[r], lanes.i[r] = w if motor.mode != STUCK else 0.0, elastic.i[j]
         lanes.tau[r], lanes.f[r] = motor_torque(motor, elastic.i[j], elastic.i_q[j]), motor.f
         if is_dc(motor):
-            R = motor.R + motor.R_bridge
             lanes.per_L[r], lanes.K[r] = 1.0 / motor.L, motor.K
-            lanes.decay[r] = R * lanes.per_L[r]
-            fastest = max(fastest, lanes.decay[r])
+            lanes.decay[r] = (motor.R + motor.R_bridge) * lanes.per_L[r]
         else:
             lanes.dc = 0
+        fastest = max(fastest, winding_decay(motor))
         lanes.dry = 1 if motor.mode != FREE else lanes.dry
         for k in range(FALLS):
             lanes.falls = 1 if motor.tau_fall[k] > 0.0 else lanes.falls
@@ -114,7 +114,7 @@ def begin_stiff_lanes(world: Any, motors: Any, span: float) -> None:
     empty_lanes(world)
     if fastest * span > MOST_DECAY:
         lanes.dc = 0
-    lanes.longest = BRIEF / fastest if lanes.dc and fastest * span > BRIEF else 2.0 * span
+    lanes.longest = BRIEF / fastest if fastest * span > BRIEF else 2.0 * span
 
 
 @part
@@ -254,6 +254,37 @@ def wind_any(world: Any, motors: Any, h: float) -> None:
 
 
 @helper
+def add_late_torques(world: Any, motors: Any, h: float) -> None:
+    """What currents (eq:late-speed) and friction answer to the end of a speed: impulses, moments, speeds gained.
+
+    The excess of a current grows as the fourth power of time: its impulse acts after five sixths of the step.
+    """
+    lanes, elastic = world.stiff_lanes, world.elastic_window
+    for r in range(np.uint64(0), np.uint64(lanes.width)):
+        parabola = h * (lanes.now[r] + 0.5 * h * lanes.now_rate[r])
+        lanes.rest[r] = lanes.moves[r] * (lanes.gained[r] - parabola)
+    if lanes.dc:
+        for r in range(np.uint64(0), np.uint64(lanes.width)):
+            K, x = lanes.K[r], h * lanes.decay[r]
+            lanes.late[r] = -K * K * lanes.per_L[r] * h * h * lanes.rest[r] / (20.0 + x * (10.0 / 3.0))
+    else:
+        for r in range(lanes.count):
+            j, got = elastic.stiff[r], lanes.got[r]
+            lanes.late[r] = late_speed(
+                motors[j], lanes.u_a[r], lanes.u_b[r], lanes.i[r], elastic.i_q[j], got[I], got[I_Q], got[COS],
+                got[SIN], lanes.rest[r], h,
+            )[2]  # fmt: skip
+    for r in range(np.uint64(0), np.uint64(lanes.width)):
+        rubs = 0.25 * h * lanes.slope[r] * lanes.rest[r]  # eq:late-torques
+        lanes.moment[r] += h * (lanes.late[r] * (5.0 / 6.0) - 0.8 * rubs)
+        lanes.late[r] -= rubs
+        lanes.impulse[r] += lanes.late[r]
+    answer_to(world, lanes.late, 0.0, 0.0, lanes.late_gained)
+    for r in range(np.uint64(0), np.uint64(lanes.width)):
+        lanes.gained[r] += lanes.late_gained[r]
+
+
+@helper
 def speeds_at_end(world: Any, h: float) -> None:
     """Speeds and torques less friction as an interval ends, and the least speed that it may have had."""
     lanes = world.stiff_lanes
@@ -285,6 +316,7 @@ def stiff_step(world: Any, motors: Any, t: float, h: float) -> float:
     else:
         wind_any(world, motors, h)
     answer_to(world, lanes.impulse, h, h * (t + 0.5 * h), lanes.gained)
+    add_late_torques(world, motors, h)
     speeds_at_end(world, h)
     if not lanes.dry:
         return FAR
@@ -303,11 +335,10 @@ def keep_any(world: Any, motors: Any, h: float) -> None:
     lanes, elastic = world.stiff_lanes, world.elastic_window
     for r in range(lanes.count):
         j, got = elastic.stiff[r], lanes.got[r]
-        speed = lanes.moves[r] * (lanes.now[r] + 0.5 * h * lanes.now_rate[r])
-        rest = lanes.w_end[r] - lanes.w[r] - h * speed
         more = late_speed(
-            motors[j], lanes.u_a[r], lanes.u_b[r], got[I], got[I_Q], got[COS], got[SIN], rest, h
-        )
+            motors[j], lanes.u_a[r], lanes.u_b[r], lanes.i[r], elastic.i_q[j], got[I], got[I_Q], got[COS], got[SIN],
+            lanes.rest[r], h,
+        )  # fmt: skip
         lanes.i[r], elastic.i_q[j] = got[I] + more[0], got[I_Q] + more[1]
         elastic.cos[j], elastic.sin[j] = got[COS], got[SIN]
         lanes.sum_torque[r] += got[IMPULSE] + more[2]

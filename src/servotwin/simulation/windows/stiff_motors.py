@@ -15,7 +15,6 @@ them to the next, and cut where one turns round or breaks away, currents and imp
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from servotwin.compiled.jit import helper, part
@@ -23,7 +22,16 @@ from servotwin.drives.friction import breakaway_direction, holding_slack
 from servotwin.drives.records import FREE, STUCK
 from servotwin.simulation.plant.event_steps import FAR, SHORTEST, inside_bracket, next_trial, turned_twice
 from servotwin.simulation.plant.stuck_shafts import factor, solve
-from servotwin.simulation.windows.elastic_motor import MOST_EVENTS, SAME, first_guess
+from servotwin.simulation.windows.dc_stiff_lanes import BRIEF
+from servotwin.simulation.windows.elastic_motor import (
+    MOST_DECAYED,
+    MOST_EVENTS,
+    SAME,
+    crossing,
+    first_guess,
+    just_beyond,
+    nearer_trial,
+)
 from servotwin.simulation.windows.stiff_lanes import (
     answer_to,
     begin_interval,
@@ -173,44 +181,50 @@ def first_dip(world: Any, motors: Any, t: float, tau: float) -> float:
 
 
 @helper
-def first_try(world: Any, motors: Any, tau: float, inside: float, outside: float) -> float:
-    """Where to look first for an event: on the parabola of the margin that ends lowest, by its slope at the beginning.
+def lowest_margin(world: Any, motors: Any, tau: float) -> tuple[float, float, float, float]:
+    """The margin that ends lowest as a cubic of time: its value at the beginning, and three coefficients.
 
-    What has just begun to move or stands on its border has no margin yet.
+    The acceleration of what slides and its rate are known at the beginning; of what sticks, the rate of its load is.
     """
     lanes, lowest = world.stiff_lanes, 0
     for r in range(1, lanes.count):
         lowest = r if lanes.margin[r] < lanes.margin[lowest] else lowest
     motor = motors[world.elastic_window.stiff[lowest]]
+    end, per = lanes.margin[lowest], 1.0 / tau
     if motor.mode == STUCK:
         begin = holding_slack(motor, lanes.tau[lowest], lanes.now[lowest])
         slope = lanes.now_rate[lowest] - lanes.rate[lowest]
         slope = slope if lanes.tau_end[lowest] > lanes.end[lowest] else -slope
-    else:
-        begin, slope = motor.mode * lanes.w[lowest], motor.mode * lanes.now[lowest]
-    if begin <= 0.0:
-        return first_guess(inside, outside, tau)
-    bend = (lanes.margin[lowest] - begin - slope * tau) / (tau * tau)
-    root = slope * slope - 4.0 * bend * begin
-    return 2.0 * begin / (math.sqrt(root) - slope) if root > 0.0 else first_guess(inside, outside, tau)
+        return begin, slope, (end - begin - slope * tau) * per * per, 0.0
+    begin, slope = motor.mode * lanes.w[lowest], motor.mode * lanes.now[lowest]
+    bend = 0.5 * motor.mode * lanes.now_rate[lowest]
+    return begin, slope, bend, ((end - begin) * per - slope - bend * tau) * per * per
 
 
 @part
 def locate(world: Any, motors: Any, t: float, tau: float, outside: float) -> float:
     """Close in on the first event of an interval whose end lies beyond one; when it happens."""
-    low, high, inside, last = 0.0, tau, margin_now(world, motors), tau
-    x = inside_bracket(low, high, first_try(world, motors, tau, inside, outside))
+    low, high, inside, last, before = 0.0, tau, margin_now(world, motors), tau, -outside
+    begin, slope, bend, twist = lowest_margin(world, motors, tau)
+    x = crossing(begin, slope, bend, twist, tau)
+    if not 0.0 < x < tau:
+        x = first_guess(inside, outside, tau)
+    x = inside_bracket(low, high, x)
     for _ in range(MOST_EVENTS):
         if high - low <= SHORTEST or -outside <= SAME:
             break
         here, last = stiff_step(world, motors, t, x), x
+        fall = -(slope + x * (2.0 * bend + 3.0 * twist * x))
         if here < 0.0:
             following = next_trial(x, here, low, inside, high, outside)
             high, outside = x, here
+            if just_beyond(here, fall):
+                break
         else:
             following = next_trial(x, here, high, outside, low, inside)
             low, inside = x, here
-        x = following
+        x = nearer_trial(x, here, fall, before, low, high, following)
+        before = abs(here)
     if last != high:
         stiff_step(world, motors, t, high)
     return high
@@ -229,6 +243,21 @@ def try_step(world: Any, motors: Any, t: float, tau: float) -> tuple[float, floa
                 return dip, margin
             margin = stiff_step(world, motors, t, tau)
     return tau, margin
+
+
+@helper
+def first_of_all(world: Any, motors: Any, t: float, tau: float) -> float:
+    """An event of an interval, or an earlier one of a shaft that has turned round twice before it; when it happens."""
+    lanes = world.stiff_lanes
+    if least(world, lanes.slowest) >= 0.0:
+        return tau
+    dip = first_dip(world, motors, t, tau)
+    if dip < tau:
+        between = stiff_step(world, motors, t, dip)
+        if between < 0.0:
+            return locate(world, motors, t, dip, between)
+        stiff_step(world, motors, t, tau)
+    return tau
 
 
 @helper
@@ -268,7 +297,7 @@ def interval(world: Any, motors: Any, t: float, end: float) -> float:
         if pushed_back(world, motors):
             modes_changed(world, motors)
             return t
-        tau = locate(world, motors, t, tau, margin)
+        tau = first_of_all(world, motors, t, locate(world, motors, t, tau, margin))
     keep_step(world, motors, t, tau)
     if margin < 0.0:
         # what lets go is judged by the torques that the step ended with
@@ -285,11 +314,14 @@ def stiff_motors(world: Any, motors: Any, u: float, start: float, span: float) -
     t, rounds = 0.0, 0
     begin_stiff_lanes(world, motors, span)
     answer_motors(world, motors)
+    if not span * BRIEF < MOST_DECAYED * lanes.longest:
+        return False
+    most_rounds = 4 * MOST_EVENTS + int(span / lanes.longest)
     for r in range(lanes.count):
         lanes.next_edge[r] = 0.0
     while span - t > SHORTEST:
         rounds += 1
-        if rounds > 4 * MOST_EVENTS:
+        if rounds > most_rounds:
             return False
         t = interval(world, motors, t, next_edges(world, u, start, t, span))
     end_stiff_lanes(world)

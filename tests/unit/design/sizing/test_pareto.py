@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from campaign import campaign, cases
 from servotwin.description.load import read_description
 from servotwin.design.sizing.axis_choices import AxisChoices
 from servotwin.design.sizing.evaluate import Rules, demand_of
@@ -58,7 +59,8 @@ def front_of(problem: Problem, masses, seconds: float = 600.0) -> list[ParetoPoi
     return front_at(problem, problem.costs, masses, 1.0, seconds)
 
 
-@pytest.mark.parametrize("seed", [1, 4, 7, 12])
+@campaign
+@pytest.mark.parametrize("seed", [1, 4, 7, 12][: cases(2, 4)])
 def test_front_is_that_of_all_sets(seed):
     problem = small_problem(seed)
     masses = tuple(cost_table(axis, "mass") for axis in problem.axes)
@@ -74,7 +76,8 @@ def shuffled(problem: Problem, masses, rng: np.random.Generator, steps: int) -> 
     return replace(problem, costs=tuple(prices))
 
 
-@pytest.mark.parametrize("seed", range(6))
+@campaign
+@pytest.mark.parametrize("seed", range(cases(3, 6)))
 def test_front_of_random_prices_is_that_of_all_sets(seed):
     """Light sets are dear: fronts of many sets, with ties in every second case."""
     problem = small_problem(seed % 3)

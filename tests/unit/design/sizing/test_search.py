@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
+from campaign import campaign, cases
 from servotwin.description.load import read_description
 from servotwin.design.sizing.axis_choices import AxisChoices
 from servotwin.design.sizing.evaluate import Rules, demand_of
@@ -51,7 +52,8 @@ def brute_force(problem: Problem) -> float:
     return best
 
 
-@pytest.mark.parametrize(("objective", "seed"), [("price", 1), ("mass", 1), ("price", 5)])
+@campaign
+@pytest.mark.parametrize(("objective", "seed"), [("price", 1), ("mass", 1), ("price", 5)][: cases(2, 3)])
 def test_search_finds_the_set_that_trying_all_sets_finds(objective, seed):
     problem = small_problem(objective, seed)
     found = search(problem, time_limit=60.0)

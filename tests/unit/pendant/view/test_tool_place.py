@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from own_robots import FIVE, written
+from own_robots import FIVE, RAIL, written
 from servotwin.dynamics.ik.pose import rotation_vector
 from servotwin.errors import UnreachableError
 from servotwin.mechanism.urdf_export import roll_pitch_yaw
@@ -71,3 +71,35 @@ def test_a_stretched_scara_turns_about_its_axis_where_it_cannot_tilt() -> None:
     q, turned = position_for(scara, X[:3, 3], np.array([0.3, 0.0, np.pi / 2]), scara.q_home)
     assert turned == pytest.approx(0.3, rel=1e-3)
     np.testing.assert_allclose(scara.fkine(q)[:3, 3], X[:3, 3], rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("place", "rpy"),
+    [
+        ((0.65, 0.15, 0.7), (180, 30, 180)),
+        ((0.65, 0.15, 0.7), (180, 90, 180)),
+        ((0.4, -0.3, 0.9), (0, 60, 0)),
+    ],
+)
+def test_an_arm_that_stretches_to_turn_least_holds_the_place(
+    tmp_path: Path, place: tuple[float, float, float], rpy: tuple[float, float, float]
+) -> None:
+    # The tool stands in the plane of the arm: beside the rail it turns least with the arm stretched, that is singular.
+    robot = load_robot(written(tmp_path, "rail.yaml", RAIL))
+    q, turned = position_for(robot, np.array(place), np.radians(rpy), robot.q_home)
+    np.testing.assert_allclose(robot.fkine(q)[:3, 3], place, rtol=0, atol=1e-9)
+    assert (q >= robot.limits.q_min).all()
+    assert (q <= robot.limits.q_max).all()
+    # By geometry: the yaw of the arm is the least turn, asin(|y| / longest arm beside the turn of the tool).
+    goal = np.radians(rpy[1] if rpy[0] == 0 else 180 - rpy[1])
+    tip = np.array([0.015, 0.14])  # of the tool, turned by 20 deg against the last link
+    slope = goal - np.radians(20)
+    along = np.cos(slope) * tip[0] + np.sin(slope) * tip[1]
+    up = -np.sin(slope) * tip[0] + np.cos(slope) * tip[1]
+    rise = place[2] - 0.52 - up  # of upper arm and forearm in one line
+    longest = 0.05 + np.sqrt(0.78**2 - rise**2) + along
+    swing = np.arcsin(abs(place[1]) / longest)
+    assert abs(q[1]) == pytest.approx(
+        swing, rel=0.03
+    )  # the least turn tilts the tool a little, for a longer arm
+    assert turned <= swing * (1.0 + 1e-9)

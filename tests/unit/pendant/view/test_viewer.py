@@ -400,6 +400,11 @@ def test_tool_of_a_five_axis_arm_follows_its_sliders(browser: Any, tmp_path: Pat
         # Sliders end near what is reached.
         ends = page.evaluate("[...document.querySelectorAll('#tool input[type=range]')].map(e => +e.max)")
         assert 1000 < ends[0] < 1600
+        # What was said of one robot does not stay under the next.
+        drop(page, {"pendulum.yaml": (CATALOGUE / "double-pendulum.yaml").read_bytes()})
+        until(page, "viewer.description.name === 'double-pendulum'")
+        until(page, "viewer.state && viewer.robot === 1")
+        assert page.is_hidden("#unreachable")
         page.close()
         assert wrong == []
 

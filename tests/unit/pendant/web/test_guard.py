@@ -249,3 +249,22 @@ def test_files_come_from_the_package(tmp_path: Path) -> None:
     (tmp_path / "page.css").write_text("p {}")
     files = Files.of(tmp_path, "page.css", **{"made.js": "1"})
     assert set(files.texts) == {"page.css", "made.js"}
+
+
+def test_viewers_leave_sockets_for_the_operator() -> None:
+    async def crowd() -> None:
+        app, keys = Starlette(routes=[WebSocketRoute("/ws", echo)]), Keys(("operator", "viewer"))
+        with serve(app, keys, limits=Limits(sockets=3, kept=1)) as own:
+
+            def line(role: str) -> Any:
+                headers = {"Cookie": cookie(own, role)}
+                return connect(f"ws://{own.host}/ws", additional_headers=headers, origin=f"http://{own.host}")
+
+            async with line("viewer"), line("viewer"):
+                with pytest.raises(InvalidHandshake):
+                    async with line("viewer"):
+                        pass
+                async with line("operator") as found:
+                    assert await found.recv() == "operator"
+
+    asyncio.run(crowd())

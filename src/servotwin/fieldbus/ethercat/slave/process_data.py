@@ -32,7 +32,7 @@ OUTPUTS = SYNC_MANAGER + 2 * SYNC_MANAGER_SIZE
 BYTE = np.dtype(np.uint8)
 FLAG = np.dtype(np.int64)
 MOST_OWED = 1_000_000_000  # ns of a pause that frames may still ask for
-LONGEST_PAUSE = 20_000_000  # ns for which SYNC0 may stay away
+LONGEST_PAUSE = 20_000_000  # ns for which SYNC0 may stay away, or two periods where those are longer
 NEVER = 1 << 62
 
 
@@ -170,12 +170,12 @@ def keep_pace(segment: Any, slaves: Any, now: int) -> int:
     """
     if segment.clock == ClockKind.LOCK_STEP or segment.cycle_at == 0:
         return NEVER
-    source = _sync_source(segment, slaves)
+    source, longest = _sync_source(segment, slaves), max(LONGEST_PAUSE, 2 * segment.step)
     if source < 0:
         _count_pause(segment, now)
         segment.due = segment.cycled + 2 * segment.step
         if now >= segment.due:
-            run_application(segment, slaves, now, min(now - segment.cycled, LONGEST_PAUSE))
+            run_application(segment, slaves, now, min(now - segment.cycled, longest))
             segment.due = now + segment.step
         return segment.due  # type: ignore[no-any-return]
     segment.due = 0
@@ -185,6 +185,6 @@ def keep_pace(segment: Any, slaves: Any, now: int) -> int:
     if passed > 0:
         run_application(segment, slaves, now, segment.step)
         segment.owed = min(segment.owed + (passed - 1) * segment.step, MOST_OWED)
-    if now >= segment.cycled + LONGEST_PAUSE:
-        run_application(segment, slaves, now, LONGEST_PAUSE)
-    return min(due, segment.cycled + LONGEST_PAUSE)  # type: ignore[no-any-return]
+    if now >= segment.cycled + longest:
+        run_application(segment, slaves, now, longest)
+    return min(due, segment.cycled + longest)  # type: ignore[no-any-return]

@@ -13,6 +13,8 @@ const PLANTS = { ideal: 'ideal arm', drives: 'drives simulated', bus: 'drives on
 byId('title').textContent = start.title; byId('plant').textContent = PLANTS[start.plant] || start.plant;
 document.title = `${start.robot} \u2013 ServoTwin pendant`;
 
+if (location.search) history.replaceState(null, '', location.pathname); // the token stays out of the history
+
 let quiet = 0;
 const message = (text, bad = false) => {
   const line = byId('message');

@@ -306,7 +306,7 @@
     const camera = meshes && page.scene ? page.scene.camera : null;
     if (page.scene) page.scene.dispose();
     page.robot = robot; page.description = description; page.state = null; if (robot !== page.shown) page.surface = null; page.shown = robot; page.wish = null;
-    if (!meshes) page.q = description.q.slice();
+    if (!meshes) { page.q = description.q.slice(); find('unreachable').hidden = true; }
     page.scene = ServoTwinScene.create(find('scene'), description, { wheel: true, renderer: new URLSearchParams(location.hash.slice(1)).get('renderer') });
     if (camera && camera.moved) Object.assign(page.scene.camera, { azimuth: camera.azimuth, elevation: camera.elevation, focus: camera.focus, distance: camera.distance, moved: true });
     page.scene.camera.update();

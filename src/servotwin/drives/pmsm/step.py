@@ -27,7 +27,6 @@ def moment_weights(points: Any, power: int) -> Any:
 
 SHORT = 0.2  # (R / L + speed) x time up to which a step is exact
 SHORTER = 0.027  # and up to which ``shorter_flux_step`` is
-FAR_TURN = 0.6  # rad up to which ``small_turn`` is exact
 S_0, S_2 = 0.5 - math.sqrt(0.15), 0.5 + math.sqrt(0.15)  # points of Gauss in 0..1, with one in the middle
 G_0, G_1 = 5.0 / 18.0, 4.0 / 9.0  # and their weights
 _POINTS = np.array([0.0, S_0, 0.5, S_2, 1.0])
@@ -40,7 +39,7 @@ ShortSeries = tuple[float, float, float, float, float]
 
 @helper
 def small_turn(x: float) -> tuple[float, float]:
-    """cos x and sin x for angles up to ``FAR_TURN``."""
+    """cos x and sin x for angles up to 0.6 rad."""
     y = x * x
     y2 = y * y
     y4 = y2 * y2
@@ -177,8 +176,8 @@ def shorter_flux_terms(
 def shorter_flux_step(
     R: float, g_d: float, g_q: float, psi: float, p: float, w: float, alpha: float, jerk: float,
     c: float, s: float, u_a: float, u_b: float, D: float, Q: float, h: float,
-) -> tuple[float, float, float, float, float, float, float]:  # fmt: skip
-    """``flux_step`` for steps up to ``SHORTER``, without the second and third moment of the torque."""
+) -> tuple[float, float, float, float, float, float, float, float, float]:  # fmt: skip
+    """``flux_step`` for steps up to ``SHORTER``."""
     ph = p * h
     d, q, u, v = shorter_flux_terms(
         D, Q, h * (c * u_a + s * u_b), h * (c * u_b - s * u_a), psi, R * g_d * h, R * g_q * h,
@@ -194,9 +193,17 @@ def shorter_flux_step(
         + G_0 * (early_part(S_2, u) * i_2 + early_part(S_2, v) * j_2)
     )  # eq:flux-energy
     square = G_0 * ((i_0 * i_0 + j_0 * j_0) + (i_2 * i_2 + j_2 * j_2)) + G_1 * (i_1 * i_1 + j_1 * j_1)
-    T_0, T_1 = q_0 * (salient * d_0 + magnets), q_1 * (salient * d_1 + magnets)  # eq:pmsm
-    T_2, y = q_2 * (salient * d_2 + magnets), 1.5 * ph
+    y, first = 1.5 * ph, Q * (salient * (D - psi) + magnets)  # eq:pmsm
+    D, Q = early_part(1.0, d), early_part(1.0, q)
+    last = Q * (salient * (D - psi) + magnets)
+    T_0, T_1, T_2 = (
+        q_0 * (salient * d_0 + magnets),
+        q_1 * (salient * d_1 + magnets),
+        q_2 * (salient * d_2 + magnets),
+    )
     m_0 = y * (G_0 * (T_0 + T_2) + G_1 * T_1)
     m_1 = y * h * (G_0 * (S_0 * T_0 + S_2 * T_2) + 0.5 * G_1 * T_1)
+    m_2 = y * h * h * (A_0 * first + A_1 * T_0 + A_2 * T_1 + A_3 * T_2 + A_4 * last)
+    m_3 = y * h * h * h * (B_0 * first + B_1 * T_0 + B_2 * T_1 + B_3 * T_2 + B_4 * last)
     charge = h * (G_0 * (j_0 + j_2) + G_1 * j_1)
-    return early_part(1.0, d), early_part(1.0, q), m_0, m_1, 1.5 * energy, 1.5 * h * square, charge
+    return D, Q, m_0, m_1, m_2, m_3, 1.5 * energy, 1.5 * h * square, charge

@@ -60,7 +60,7 @@ def pmsm_elastic_interval(world: Any, first: int, shorter: bool) -> None:
             world, j, y * Q * along, y * (Q_dot * along + salient * D_dot * Q)
         )
         if shorter:
-            D, Q, m_0, m_1, energy, square, charge = shorter_flux_step(
+            D, Q, m_0, m_1, _, _, energy, square, charge = shorter_flux_step(
                 R, g_d, g_q, psi, p, w, alpha, jerk, c, s, v_a, v_b, D, Q, h
             )
         else:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from servotwin.compiled.jit import helper, part
-from servotwin.drives.pmsm.step import FAR_TURN, SHORT, flux_step, small_turn
+from servotwin.drives.pmsm.step import SHORT, SHORTER, flux_step, shorter_flux_step, small_turn, smaller_turn
 from servotwin.simulation.plant.records import MAX_EDGES
 
 LANES = 4  # motors that go side by side
@@ -64,6 +64,8 @@ def begin_lanes(world: Any, motors: Any, start: float, span: float) -> bool:
     """Motors and intervals into their lanes; false if a step would be too long for ``flux_step``."""
     state, prediction, lanes = world.state, world.prediction, world.lanes
     short, lanes.rows = True, 0
+    for e in range(MAX_EDGES + 1):
+        lanes.longest[e] = 0.0
     for j in range(world.m):
         motor, k = motors[j], motors[j].current_at
         lanes.count[j], longest = fill_rows(world, j, state.u_bus, start, span, span)
@@ -75,7 +77,9 @@ def begin_lanes(world: Any, motors: Any, start: float, span: float) -> bool:
         lanes.cos[j], lanes.sin[j] = world.pmsm.cos[j], world.pmsm.sin[j]
         fastest = abs(motor.w) + span * (abs(lanes.alpha[j]) + 0.5 * span * abs(lanes.jerk[j]))
         turn, decay = lanes.p[j] * fastest, lanes.R[j] * max(lanes.g_d[j], lanes.g_q[j])
-        short = short and (turn + decay) * longest < SHORT and turn * span < FAR_TURN
+        short = short and (turn + decay) * longest < SHORT
+        for e in range(lanes.count[j]):
+            lanes.longest[e] = max(lanes.longest[e], (turn + decay) * lanes.tau[e, j])
     for j in range(world.m):
         fill_up(world, j, lanes.count[j], lanes.rows)
     return short
@@ -95,8 +99,11 @@ def clear_integrals(world: Any, first: int) -> None:
 
 
 @helper
-def flux_interval(world: Any, first: int, middle: float) -> None:
-    """The present interval of the lanes from ``first`` on; moments of the torque about ``middle`` of the window."""
+def flux_interval(world: Any, first: int, middle: float, shorter: bool) -> None:
+    """The present interval of the lanes from ``first`` on; moments of the torque about ``middle`` of the window.
+
+    ``shorter``: it is up to ``SHORTER`` in all lanes.
+    """
     lanes = world.lanes
     for j in range(np.uint64(first), np.uint64(first + LANES)):
         t, h, w, alpha, jerk, p = (
@@ -107,10 +114,17 @@ def flux_interval(world: Any, first: int, middle: float) -> None:
             lanes.jerk[j],
             lanes.p[j],
         )
-        D, Q, m_0, m_1, m_2, m_3, energy, square, charge = flux_step(
-            lanes.R[j], lanes.g_d[j], lanes.g_q[j], lanes.psi[j], p, w + t * (alpha + 0.5 * t * jerk),
-            alpha + t * jerk, jerk, lanes.c[j], lanes.s[j], lanes.v_a[j], lanes.v_b[j], lanes.D[j], lanes.Q[j], h,
-        )  # fmt: skip
+        R, g_d, g_q, psi, v_a, v_b = lanes.R[j], lanes.g_d[j], lanes.g_q[j], lanes.psi[j], lanes.v_a[j], lanes.v_b[j]
+        c, s, D, Q = lanes.c[j], lanes.s[j], lanes.D[j], lanes.Q[j]
+        w, alpha = w + t * (alpha + 0.5 * t * jerk), alpha + t * jerk
+        if shorter:
+            D, Q, m_0, m_1, m_2, m_3, energy, square, charge = shorter_flux_step(
+                R, g_d, g_q, psi, p, w, alpha, jerk, c, s, v_a, v_b, D, Q, h
+            )
+        else:
+            D, Q, m_0, m_1, m_2, m_3, energy, square, charge = flux_step(
+                R, g_d, g_q, psi, p, w, alpha, jerk, c, s, v_a, v_b, D, Q, h
+            )
         x = t - middle
         lanes.T_0[j] += m_0
         lanes.T_1[j] += m_1 + x * m_0
@@ -119,14 +133,14 @@ def flux_interval(world: Any, first: int, middle: float) -> None:
         lanes.energy[j] += energy
         lanes.square[j] += square
         lanes.charge[j] += charge
-        i_d, i_q = lanes.g_d[j] * (D - lanes.psi[j]), lanes.g_q[j] * Q
+        i_d, i_q = g_d * (D - psi), g_q * Q
         torque = D * i_q - Q * i_d
         lanes.most[j] = max(lanes.most[j], i_d * i_d + i_q * i_q)
         lanes.low[j], lanes.high[j] = min(lanes.low[j], torque), max(lanes.high[j], torque)
-        t += h
-        c, s = small_turn(p * t * (w + t * (alpha / 2.0 + t * jerk / 6.0)))
-        lanes.c[j], lanes.s[j] = lanes.cos[j] * c - lanes.sin[j] * s, lanes.sin[j] * c + lanes.cos[j] * s
-        lanes.t[j], lanes.D[j], lanes.Q[j] = t, D, Q
+        turn = p * h * (w + h * (alpha / 2.0 + h * jerk / 6.0))
+        c_h, s_h = smaller_turn(turn) if shorter else small_turn(turn)
+        lanes.c[j], lanes.s[j] = c * c_h - s * s_h, s * c_h + c * s_h
+        lanes.t[j], lanes.D[j], lanes.Q[j] = t + h, D, Q
 
 
 @part
@@ -137,5 +151,8 @@ def flux_window(world: Any, middle: float) -> None:
         clear_integrals(world, first)
         for e in range(world.lanes.rows):
             take_row(world, e, first)
-            flux_interval(world, first, middle)
+            if world.lanes.longest[e] < SHORTER:
+                flux_interval(world, first, middle, True)
+            else:
+                flux_interval(world, first, middle, False)
         first += LANES

@@ -13,10 +13,10 @@ __all__ = ["BRIEF", "keep_dc", "wind_dc"]
 
 
 @helper
-def wind_dc(world: Any, h: float) -> None:
+def wind_dc(world: Any, h: float, width: int) -> None:
     """Currents of DC motors after ``h`` seconds (eq:current-series), impulse and moment of torque less friction."""
     lanes = world.stiff_lanes
-    for r in range(np.uint64(0), np.uint64(lanes.width)):
+    for r in range(np.uint64(0), width):
         i, K, slope, x = lanes.i[r], lanes.K[r], h * lanes.per_L[r], h * lanes.decay[r]
         alpha, jerk = lanes.moves[r] * lanes.now[r], lanes.moves[r] * lanes.now_rate[r]
         c1, c2, c3 = current_terms(x, slope, K, lanes.u_a[r], i, lanes.w[r], alpha, jerk, h)
@@ -33,10 +33,10 @@ def wind_dc(world: Any, h: float) -> None:
 
 
 @helper
-def keep_dc(world: Any, h: float) -> None:
+def keep_dc(world: Any, h: float, width: int) -> None:
     """Take the currents of a step, with what the end of the speed changes in them (eq:late-speed)."""
     lanes = world.stiff_lanes
-    for r in range(np.uint64(0), np.uint64(lanes.width)):
+    for r in range(np.uint64(0), width):
         K, x, u, i = lanes.K[r], h * lanes.decay[r], lanes.u_a[r], lanes.i_end[r]
         rest, g = lanes.rest[r], -K * lanes.per_L[r]
         area = h * h * rest * g / (20.0 + x * (10.0 / 3.0))  # eq:late-speed

@@ -40,7 +40,8 @@ from servotwin.simulation.windows.dc_stiff_lanes import BRIEF, keep_dc, wind_dc
 from servotwin.simulation.windows.elastic_lanes import SERIES, small_exp
 from servotwin.simulation.windows.motor_coordinates import at_motor
 
-WIDTH = 8  # lanes are a multiple of it, so that a loop over them needs no rest beside its vectors
+NARROW = 4  # lanes of robots with up to so many motors behind stiff gears: loops over them are written out
+WIDTH = 8  # lanes of others are a multiple of it, so that a loop over them needs no rest beside its vectors
 MOST_DECAY = 8.0  # of a current in a window; beyond, its series would need too many intervals
 
 
@@ -110,7 +111,7 @@ def begin_stiff_lanes(world: Any, motors: Any, span: float) -> None:
         lanes.sum_friction[r] = lanes.passed[r] = lanes.passed_moment[r] = 0.0
         lanes.most[r], lanes.high[r] = elastic.peak[j, 0], 0.0
         fill_mode(world, motor, r)
-    lanes.width = WIDTH * ((count + WIDTH - 1) // WIDTH)
+    lanes.width = NARROW if count <= NARROW else WIDTH * ((count + WIDTH - 1) // WIDTH)
     empty_lanes(world)
     if fastest * span > MOST_DECAY:
         lanes.dc = 0
@@ -132,32 +133,32 @@ def end_stiff_lanes(world: Any) -> None:
 
 
 @helper
-def add_answers(world: Any, torque: Any, out: Any, k: int) -> None:
+def add_answers(world: Any, torque: Any, out: Any, k: int, width: int) -> None:
     """What the torques of four motors, from the k-th on, add to ``answer_to``."""
     lanes = world.stiff_lanes
     t_0, t_1, t_2, t_3 = torque[k], torque[k + 1], torque[k + 2], torque[k + 3]
-    for r in range(np.uint64(0), np.uint64(lanes.width)):
+    for r in range(np.uint64(0), width):
         low = lanes.answer[k, r] * t_0 + lanes.answer[k + 1, r] * t_1
         out[r] += low + (lanes.answer[k + 2, r] * t_2 + lanes.answer[k + 3, r] * t_3)
 
 
 @helper
-def answer_to(world: Any, torque: Any, beta_0: float, beta_1: float, out: Any) -> None:
+def answer_to(world: Any, torque: Any, beta_0: float, beta_1: float, out: Any, width: int) -> None:
     """Accelerations of the moving motors by these torques, and what the stuck ones pass on (eq:stuck-motors).
 
     beta is ``beta_0`` drift + ``beta_1`` its rate.
     """
     lanes = world.stiff_lanes
     t_0, t_1, t_2, t_3 = torque[0], torque[1], torque[2], torque[3]
-    for r in range(np.uint64(0), np.uint64(lanes.width)):
+    for r in range(np.uint64(0), width):
         low = lanes.answer[0, r] * t_0 + lanes.answer[1, r] * t_1
         high = lanes.answer[2, r] * t_2 + lanes.answer[3, r] * t_3
         out[r] = (beta_0 * lanes.answer_drift[0, r] + beta_1 * lanes.answer_drift[1, r]) + (low + high)
     if lanes.count > 4:
-        add_answers(world, torque, out, 4)
+        add_answers(world, torque, out, 4, width)
         if lanes.count > 8:
-            add_answers(world, torque, out, 8)
-            add_answers(world, torque, out, 12)
+            add_answers(world, torque, out, 8, width)
+            add_answers(world, torque, out, 12, width)
 
 
 @helper
@@ -172,10 +173,10 @@ def refresh_falls(world: Any, motors: Any) -> None:
 
 
 @helper
-def add_falls(world: Any) -> None:
+def add_falls(world: Any, width: int) -> None:
     """Stribeck curves in friction and its derivatives (eq:stribeck-series)."""
     lanes = world.stiff_lanes
-    for r in range(np.uint64(0), np.uint64(lanes.width)):
+    for r in range(np.uint64(0), width):
         w, more = lanes.w[r], (lanes.w[r] - lanes.w_0[r]) * (lanes.w[r] + lanes.w_0[r])
         per, per_2, way = lanes.per_fall[0, r], lanes.per_fall[1, r], lanes.way[r]
         rest = lanes.fall[0, r] * small_exp(more * per * per)  # eq:stribeck-series
@@ -191,25 +192,25 @@ def add_falls(world: Any) -> None:
 
 
 @helper
-def begin_friction(world: Any, motors: Any) -> None:
+def begin_friction(world: Any, motors: Any, width: int) -> None:
     """Friction where an interval begins, its derivatives by the speed, and what is left of the torque."""
     lanes = world.stiff_lanes
     if lanes.falls:
         refresh_falls(world, motors)
-    for r in range(np.uint64(0), np.uint64(lanes.width)):
+    for r in range(np.uint64(0), width):
         lanes.friction[r] = lanes.f[r] * lanes.w[r] + lanes.way[r] * lanes.coulomb[r]
         lanes.slope[r], lanes.bend[r] = lanes.f[r], 0.0
         lanes.torque[r] = lanes.tau[r] - lanes.friction[r]
     if lanes.falls:
-        add_falls(world)
+        add_falls(world, width)
 
 
 @helper
-def begin_rates(world: Any, motors: Any) -> None:
+def begin_rates(world: Any, motors: Any, width: int) -> None:
     """How fast the torques less friction change where an interval begins."""
     lanes, elastic = world.stiff_lanes, world.elastic_window
     if lanes.dc:
-        for r in range(np.uint64(0), np.uint64(lanes.width)):
+        for r in range(np.uint64(0), width):
             K, emf = lanes.K[r], lanes.K[r] * lanes.w[r]
             rate = K * (lanes.per_L[r] * (lanes.u_a[r] - emf) - lanes.decay[r] * lanes.i[r])
             lanes.rate[r] = rate - lanes.slope[r] * lanes.moves[r] * lanes.now[r]
@@ -223,14 +224,23 @@ def begin_rates(world: Any, motors: Any) -> None:
         lanes.rate[r] = rate - lanes.slope[r] * lanes.moves[r] * lanes.now[r]
 
 
+@helper
+def begin_lanes(world: Any, motors: Any, t: float, width: int) -> None:
+    """``begin_interval`` with so many lanes."""
+    lanes = world.stiff_lanes
+    begin_friction(world, motors, width)
+    answer_to(world, lanes.torque, 1.0, t, lanes.now, width)
+    begin_rates(world, motors, width)
+    answer_to(world, lanes.rate, 0.0, 1.0, lanes.now_rate, width)
+
+
 @part
 def begin_interval(world: Any, motors: Any, t: float) -> None:
     """Torques and accelerations at the beginning of an interval, and their rates."""
-    lanes = world.stiff_lanes
-    begin_friction(world, motors)
-    answer_to(world, lanes.torque, 1.0, t, lanes.now)
-    begin_rates(world, motors)
-    answer_to(world, lanes.rate, 0.0, 1.0, lanes.now_rate)
+    if world.stiff_lanes.width == NARROW:
+        begin_lanes(world, motors, t, np.uint64(NARROW))
+    else:
+        begin_lanes(world, motors, t, np.uint64(world.stiff_lanes.width))
 
 
 @helper
@@ -254,17 +264,17 @@ def wind_any(world: Any, motors: Any, h: float) -> None:
 
 
 @helper
-def add_late_torques(world: Any, motors: Any, h: float) -> None:
+def add_late_torques(world: Any, motors: Any, h: float, width: int) -> None:
     """What currents (eq:late-speed) and friction answer to the end of a speed: impulses, moments, speeds gained.
 
     The excess of a current grows as the fourth power of time: its impulse acts after five sixths of the step.
     """
     lanes, elastic = world.stiff_lanes, world.elastic_window
-    for r in range(np.uint64(0), np.uint64(lanes.width)):
+    for r in range(np.uint64(0), width):
         parabola = h * (lanes.now[r] + 0.5 * h * lanes.now_rate[r])
         lanes.rest[r] = lanes.moves[r] * (lanes.gained[r] - parabola)
     if lanes.dc:
-        for r in range(np.uint64(0), np.uint64(lanes.width)):
+        for r in range(np.uint64(0), width):
             K, x = lanes.K[r], h * lanes.decay[r]
             lanes.late[r] = -K * K * lanes.per_L[r] * h * h * lanes.rest[r] / (20.0 + x * (10.0 / 3.0))
     else:
@@ -274,21 +284,21 @@ def add_late_torques(world: Any, motors: Any, h: float) -> None:
                 motors[j], lanes.u_a[r], lanes.u_b[r], lanes.i[r], elastic.i_q[j], got[I], got[I_Q], got[COS],
                 got[SIN], lanes.rest[r], h,
             )[2]  # fmt: skip
-    for r in range(np.uint64(0), np.uint64(lanes.width)):
+    for r in range(np.uint64(0), width):
         rubs = 0.25 * h * lanes.slope[r] * lanes.rest[r]  # eq:late-torques
         lanes.moment[r] += h * (lanes.late[r] * (5.0 / 6.0) - 0.8 * rubs)
         lanes.late[r] -= rubs
         lanes.impulse[r] += lanes.late[r]
-    answer_to(world, lanes.late, 0.0, 0.0, lanes.late_gained)
-    for r in range(np.uint64(0), np.uint64(lanes.width)):
+    answer_to(world, lanes.late, 0.0, 0.0, lanes.late_gained, width)
+    for r in range(np.uint64(0), width):
         lanes.gained[r] += lanes.late_gained[r]
 
 
 @helper
-def speeds_at_end(world: Any, h: float) -> None:
+def speeds_at_end(world: Any, h: float, width: int) -> None:
     """Speeds and torques less friction as an interval ends, and the least speed that it may have had."""
     lanes = world.stiff_lanes
-    for r in range(np.uint64(0), np.uint64(lanes.width)):
+    for r in range(np.uint64(0), width):
         more, way = lanes.moves[r] * lanes.gained[r], lanes.way[r]
         friction = lanes.friction[r] + more * (lanes.slope[r] + 0.5 * more * lanes.bend[r])
         lanes.w_end[r], lanes.torque_end[r] = lanes.w[r] + more, lanes.tau_end[r] - friction
@@ -307,26 +317,34 @@ def least(world: Any, values: Any) -> float:
     return found  # type: ignore[no-any-return]
 
 
-@part
-def stiff_step(world: Any, motors: Any, t: float, h: float) -> float:
-    """All motors after ``h`` seconds without an edge in their present modes; how far the end is from an event."""
+@helper
+def step_lanes(world: Any, motors: Any, t: float, h: float, width: int) -> float:
+    """``stiff_step`` with so many lanes."""
     lanes = world.stiff_lanes
     if lanes.dc:
-        wind_dc(world, h)
+        wind_dc(world, h, width)
     else:
         wind_any(world, motors, h)
-    answer_to(world, lanes.impulse, h, h * (t + 0.5 * h), lanes.gained)
-    add_late_torques(world, motors, h)
-    speeds_at_end(world, h)
+    answer_to(world, lanes.impulse, h, h * (t + 0.5 * h), lanes.gained, width)
+    add_late_torques(world, motors, h, width)
+    speeds_at_end(world, h, width)
     if not lanes.dry:
         return FAR
     if world.elastic_window.stuck_count > 0:
-        answer_to(world, lanes.torque_end, 1.0, t + h, lanes.end)
-        for r in range(np.uint64(0), np.uint64(lanes.width)):
+        answer_to(world, lanes.torque_end, 1.0, t + h, lanes.end, width)
+        for r in range(np.uint64(0), width):
             tau, held = lanes.tau_end[r], lanes.end[r]
             slack = min(held + lanes.hold_up[r] - tau, tau + lanes.hold_down[r] - held)
             lanes.margin[r] += lanes.sticks[r] * slack
     return least(world, lanes.margin)
+
+
+@part
+def stiff_step(world: Any, motors: Any, t: float, h: float) -> float:
+    """All motors after ``h`` seconds without an edge in their present modes; how far the end is from an event."""
+    if world.stiff_lanes.width == NARROW:
+        return step_lanes(world, motors, t, h, np.uint64(NARROW))
+    return step_lanes(world, motors, t, h, np.uint64(world.stiff_lanes.width))
 
 
 @helper
@@ -352,10 +370,10 @@ def keep_any(world: Any, motors: Any, h: float) -> None:
 
 
 @helper
-def keep_motion(world: Any, t: float, h: float) -> None:
+def keep_motion(world: Any, t: float, h: float, width: int) -> None:
     """Take the speeds of a step, the work of friction in it, and what the motors passed on."""
     lanes = world.stiff_lanes
-    for r in range(np.uint64(0), np.uint64(lanes.width)):
+    for r in range(np.uint64(0), width):
         w, end, moves = lanes.w[r], lanes.w_end[r], lanes.moves[r]
         friction, slope, bend = lanes.friction[r], lanes.slope[r], 0.5 * lanes.bend[r]
         alpha, jerk = moves * lanes.now[r], moves * lanes.now_rate[r]
@@ -370,14 +388,23 @@ def keep_motion(world: Any, t: float, h: float) -> None:
         lanes.w[r] = end
 
 
+@helper
+def keep_lanes(world: Any, motors: Any, t: float, h: float, width: int) -> None:
+    """``keep_step`` with so many lanes."""
+    lanes = world.stiff_lanes
+    if world.elastic_window.stuck_count > 0:
+        answer_to(world, lanes.moment, 0.5 * h * h, h * h * (0.5 * t + h / 3.0), lanes.gained_moment, width)
+    if lanes.dc:
+        keep_dc(world, h, width)
+    else:
+        keep_any(world, motors, h)
+    keep_motion(world, t, h, width)
+
+
 @part
 def keep_step(world: Any, motors: Any, t: float, h: float) -> None:
     """Take the step that was computed last."""
-    lanes = world.stiff_lanes
-    if world.elastic_window.stuck_count > 0:
-        answer_to(world, lanes.moment, 0.5 * h * h, h * h * (0.5 * t + h / 3.0), lanes.gained_moment)
-    if lanes.dc:
-        keep_dc(world, h)
+    if world.stiff_lanes.width == NARROW:
+        keep_lanes(world, motors, t, h, np.uint64(NARROW))
     else:
-        keep_any(world, motors, h)
-    keep_motion(world, t, h)
+        keep_lanes(world, motors, t, h, np.uint64(world.stiff_lanes.width))

@@ -17,6 +17,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from servotwin.compiled.jit import helper, part
 from servotwin.drives.friction import breakaway_direction, holding_slack
 from servotwin.drives.records import FREE, STUCK
@@ -170,7 +172,7 @@ def pushed_back(world: Any, motors: Any) -> bool:
 def first_dip(world: Any, motors: Any, t: float, tau: float) -> float:
     """When one that slides on at both ends of an interval may have turned round twice between, or ``tau``."""
     lanes = world.stiff_lanes
-    answer_to(world, lanes.torque_end, 1.0, t + tau, lanes.end)
+    answer_to(world, lanes.torque_end, 1.0, t + tau, lanes.end, np.uint64(lanes.width))
     dip = 1.0
     for r in range(lanes.count):
         way = motors[world.elastic_window.stiff[r]].mode

@@ -75,8 +75,8 @@ def test_joints_move_the_arm_and_the_numbers_follow(browser: Any, arm: Viewer) -
     poses = page.evaluate("viewer.scene.getPoses()")
     np.testing.assert_allclose(poses, body_poses_flat(robot, q), rtol=0, atol=1e-9)
     # All other branches stand as ghosts with the tool at the same place.
-    until(page, "viewer.scene.ghosts.length > 0")
     others = [other for other in robot.ikine_all(robot.fkine(q)) if np.abs(other - q).max() > 1e-6]
+    until(page, f"viewer.scene.ghosts.length === {len(others)}")
     ghosts = np.array(page.evaluate("viewer.scene.ghosts.map(g => g.flat())"))
     wanted = body_poses_flat(robot, np.array(others))
     assert len(ghosts) == len(wanted)

@@ -20,8 +20,10 @@ const byId = id => document.getElementById(id);
 
 export class Editor {
   constructor(message, scene) {
-    Object.assign(this, { message, scene, name: 'pendant.job', dirty: false, problems: [], line: null, asked: 0, loaded: '' });
+    Object.assign(this, { message, scene, name: 'pendant.job', dirty: false, problems: [], line: null, asked: 0, loaded: '',
+      wanted: 'pendant.job', opening: 0, listing: 0, saving: Promise.resolve() });
     this.text = byId('text');
+    this.text.readOnly = true; // until a job is open: what stands in its file must not be overwritten unseen
     this.text.oninput = () => { this.dirty = true; this.paint(); this.later(); };
     this.text.onscroll = () => this.follow();
     this.text.onkeydown = event => {
@@ -37,35 +39,69 @@ export class Editor {
     this.paint();
   }
   async list() {
-    const answer = await desk('jobs');
-    if (!answer.ok) return;
+    const mine = ++this.listing, answer = await desk('jobs');
+    if (!answer.ok || mine !== this.listing) return;
     this.names = answer.jobs;
-    const all = answer.jobs.includes(this.name) ? answer.jobs : [this.name, ...answer.jobs];
+    this.choices();
+  }
+  // The selector shows the job that is wanted, from the moment it is chosen.
+  choices() {
+    const names = this.names || [], all = names.includes(this.wanted) ? names : [this.wanted, ...names];
     byId('jobs').replaceChildren(...all.map(name => new Option(name, name)));
-    byId('jobs').value = this.name;
+    byId('jobs').value = this.wanted;
   }
+  // Several may be asked for before the first answer: the last one counts. What is typed meanwhile is saved first.
   async open(name) {
-    if (this.dirty) await this.save();
-    const answer = await desk('read', { name });
-    if (!answer.ok) { this.message(answer.text, true); return; }
-    this.name = name; this.text.value = answer.content; this.dirty = false; this.loaded = ''; this.clearPlan();
+    const mine = ++this.opening;
+    this.wanted = name;
+    let answer;
+    do {
+      const saved = !this.dirty || await this.save();
+      if (mine !== this.opening) return;
+      answer = saved ? await desk('read', { name }) : null;
+      if (mine !== this.opening) return;
+      if (!answer?.ok) { if (answer) this.message(answer.text, true); this.wanted = this.name; this.choices(); return; }
+    } while (this.dirty);
+    this.take(name, answer.content);
     await this.list();
-    this.paint(); this.check();
     const points = await press('load', { job: name });
-    if (points.ok) this.loaded = name;
+    if (points.ok && mine === this.opening && !this.dirty) this.loaded = name;
   }
-  create() {
+  // The file may have changed: a point that is renamed is renamed in the job, too. What is typed stays.
+  async again() {
+    const mine = this.opening, name = this.name;
+    if (!this.dirty && !this.text.readOnly) {
+      const answer = await desk('read', { name });
+      if (answer.ok && mine === this.opening && !this.dirty && this.text.value !== answer.content) { this.take(name, answer.content); return; }
+    }
+    this.check();
+  }
+  async create() {
+    const mine = ++this.opening;
+    while (this.dirty) {
+      const saved = await this.save();
+      if (!saved || mine !== this.opening) return;
+    }
     let k = 1;
     while ((this.names || []).includes(`job-${k}.job`)) k++;
-    this.name = `job-${k}.job`; this.text.value = ''; this.dirty = true; this.loaded = '';
-    byId('jobs').append(new Option(this.name, this.name)); byId('jobs').value = this.name;
-    this.paint(); this.check();
+    this.wanted = `job-${k}.job`;
+    this.take(this.wanted, '');
+    this.dirty = true;
+    this.choices();
   }
-  async save() {
-    const answer = await desk('save', { name: this.name, text: this.text.value });
+  take(name, content) {
+    this.name = name; this.text.value = content; this.text.readOnly = false; this.dirty = false; this.loaded = ''; this.problems = [];
+    this.clearPlan(); this.paint(); this.check();
+  }
+  // One after the other, so that the latest text is the one that stays.
+  save() { return this.saving = this.saving.then(() => this.write()); }
+  async write() {
+    if (this.text.readOnly) { this.message('no job is open yet', true); return false; }
+    const name = this.name, text = this.text.value, answer = await desk('save', { name, text });
     if (!answer.ok) { this.message(answer.text, true); return false; }
-    this.dirty = false; this.loaded = '';
-    this.message(`saved ${this.name}`);
+    this.loaded = '';
+    if (this.name === name && this.text.value === text) this.dirty = false; // or one typed on meanwhile
+    this.message(`saved ${name}`);
     await this.list();
     return true;
   }

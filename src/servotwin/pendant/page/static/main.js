@@ -32,7 +32,7 @@ const scene = ServoTwinScene.create(byId('scene'), start.scene, { wheel: true, r
 scene.setLabels?.(true);
 const pad = new JogPad(start, message), editor = new Editor(message, scene), points = new PointList(message, pad, scene);
 const scope = new ScopeView(), lamps = new Lamps(), alarms = new Alarms();
-points.onload = () => editor.check();
+points.onload = () => editor.again();
 enablingSwitch(byId('enabling'));
 
 // --- tabs, views ---------------------------------------------------------------------------------------
@@ -109,7 +109,7 @@ on('seat', s => {
   byId('take').hidden = operates || !s.mayOperate;
   document.body.classList.toggle('viewer', !operates);
   banner();
-  if (operates && s.ready && !opened) { opened = true; editor.list().then(() => editor.open(editor.name)); }
+  if (operates && s.ready && !opened) { opened = true; editor.list().then(() => { if (!editor.opening) editor.open(editor.name); }); }
 });
 on('down', () => { byId('state').textContent = 'offline'; byId('state').className = 'chip bad'; banner(); });
 connect();

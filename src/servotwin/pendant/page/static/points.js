@@ -22,7 +22,8 @@ export class PointList {
     this.load();
   }
   async load() {
-    const answer = await desk('points', { name: this.job });
+    const mine = this.asked = (this.asked || 0) + 1, answer = await desk('points', { name: this.job });
+    if (mine !== this.asked) return;
     if (!answer.ok) { this.message(answer.text, true); return; }
     this.names = answer.points.map(p => p.name);
     this.name.placeholder = this.free();

@@ -1,0 +1,170 @@
+"""The job editor when answers come late: the job that was chosen last stands there, and nothing typed is lost."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pendant_browser import CHROMIUM, Page, RunningPendant, browser, running
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium here")
+WAIT = 60_000  # ms
+LATE = 1.0  # s
+POINTS = """format: servotwin-points/1
+robot: gsis-scara
+points:
+  P1: {joints: {A: 10 deg, B: 40 deg, Z: 20 mm, W: 0 deg}}
+"""
+FIRST, SECOND = "MOVEJ P1 SPEED 50%\n", "WAIT 1 s\nWAIT 2 s\n"
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[RunningPendant]:
+    jobs = tmp_path / "jobs"
+    jobs.mkdir()
+    (jobs / "pendant.points.yaml").write_text(POINTS, encoding="utf-8")
+    (jobs / "pendant.job").write_text(FIRST, encoding="utf-8")
+    (jobs / "second.job").write_text(SECOND, encoding="utf-8")
+    with running("gsis-scara", tmp_path) as found:
+        yield found
+        assert found.close() == ""
+
+
+@pytest.fixture
+def chromium() -> Iterator[Any]:
+    with browser() as found:
+        yield found
+
+
+class Desk:
+    """Holds the answers to chosen questions of a page back for a while, and counts them."""
+
+    def __init__(self, chromium: Any) -> None:
+        self.context = chromium.new_context(viewport={"width": 1440, "height": 900})
+        self.late: set[tuple[str, str | None]] = set()
+        self.held: list[tuple[str, str | None]] = []
+        self.context.route("**/desk", self.answer)
+
+    def answer(self, route: Any) -> None:
+        asked = route.request.post_data_json
+        what = (asked["do"], asked.get("name"))
+        if what not in self.late:
+            route.continue_()
+            return
+        self.late.discard(what)
+        answer = route.fetch()
+        end = time.monotonic() + LATE
+        page = route.request.frame.page
+        while time.monotonic() < end:
+            page.wait_for_timeout(20)
+        self.held.append(what)
+        route.fulfill(response=answer)
+
+
+def text(page: Page) -> str:
+    return str(page.page.evaluate("document.getElementById('text').value"))
+
+
+def choose(page: Page, name: str) -> None:
+    page.page.evaluate(
+        "name => { const e = document.getElementById('jobs'); e.value = name; e.dispatchEvent(new Event('change')); }",
+        name,
+    )
+
+
+def opened(page: Page, content: str) -> None:
+    page.page.wait_for_function(
+        "content => document.getElementById('text').value === content", arg=content, timeout=WAIT
+    )
+
+
+def offered(page: Page, name: str) -> None:
+    page.page.wait_for_function(
+        "name => [...document.querySelectorAll('#jobs option')].some(e => e.value === name)",
+        arg=name,
+        timeout=WAIT,
+    )
+
+
+def test_job_chosen_last_is_shown_though_an_earlier_one_answers_later(
+    served: RunningPendant, chromium: Any
+) -> None:
+    desk = Desk(chromium)
+    desk.late.add(("read", "pendant.job"))
+    page = Page(chromium, served.url, context=desk.context)
+    page.page.click("[data-tab=job]")
+    offered(page, "second.job")
+    assert page.page.evaluate("document.getElementById('text').readOnly")  # nothing is open yet
+    choose(page, "second.job")
+    opened(page, SECOND)
+    while not desk.held:
+        page.page.wait_for_timeout(20)
+    page.page.wait_for_timeout(300)
+    assert (text(page), page.page.input_value("#jobs")) == (SECOND, "second.job")
+    assert desk.held == [("read", "pendant.job")]
+    assert page.errors == []
+
+
+def test_what_is_typed_while_another_job_opens_is_saved_first(
+    served: RunningPendant, chromium: Any, tmp_path: Path
+) -> None:
+    desk, jobs = Desk(chromium), tmp_path / "jobs"
+    page = Page(chromium, served.url, context=desk.context)
+    page.page.click("[data-tab=job]")
+    opened(page, FIRST)
+    offered(page, "second.job")
+    desk.late.add(("read", "second.job"))
+    choose(page, "second.job")
+    page.page.locator("#text").focus()
+    page.page.keyboard.press("Control+End")
+    page.page.keyboard.type("WAIT 3 s\n")
+    opened(page, SECOND)
+    assert (jobs / "pendant.job").read_text(encoding="utf-8") == FIRST + "WAIT 3 s\n"
+    assert (jobs / "second.job").read_text(encoding="utf-8") == SECOND
+    page.page.keyboard.type("# unsaved")
+    page.page.click("#new-job")
+    opened(page, "")
+    assert "# unsaved" in (jobs / "second.job").read_text(encoding="utf-8")
+    assert page.page.input_value("#jobs") == "job-1.job"
+    assert page.errors == []
+
+
+def test_typing_on_while_a_save_is_under_way_leaves_the_rest_to_be_saved(
+    served: RunningPendant, chromium: Any, tmp_path: Path
+) -> None:
+    desk, file = Desk(chromium), tmp_path / "jobs" / "pendant.job"
+    page = Page(chromium, served.url, context=desk.context)
+    page.page.click("[data-tab=job]")
+    opened(page, FIRST)
+    page.page.locator("#text").focus()
+    page.page.keyboard.press("Control+End")
+    page.page.keyboard.type("WAIT 3 s\n")
+    desk.late.add(("save", "pendant.job"))
+    page.page.evaluate(
+        "() => { const e = document.getElementById('text');"
+        " e.dispatchEvent(new KeyboardEvent('keydown', { key: 's', ctrlKey: true })); setTimeout(() => {"
+        " e.value += 'WAIT 4 s\\n'; e.dispatchEvent(new Event('input')); }, 300); }"
+    )
+    while not desk.held:
+        page.page.wait_for_timeout(20)
+    choose(page, "second.job")
+    opened(page, SECOND)
+    assert file.read_text(encoding="utf-8") == FIRST + "WAIT 3 s\nWAIT 4 s\n"
+
+
+def test_point_that_is_renamed_is_renamed_in_the_text_that_is_shown(
+    served: RunningPendant, chromium: Any
+) -> None:
+    page = Page(chromium, served.url)
+    opened(page, FIRST)
+    p = page.page
+    p.click("[data-tab=points]")
+    p.locator("#points").get_by_text("Rename").click(timeout=WAIT)
+    p.locator("#points input").fill("drop")
+    p.locator("#points input").press("Enter")
+    opened(page, "MOVEJ drop SPEED 50%\n")
+    assert page.errors == []

@@ -114,7 +114,14 @@ def flux_interval(world: Any, first: int, middle: float, shorter: bool) -> None:
             lanes.jerk[j],
             lanes.p[j],
         )
-        R, g_d, g_q, psi, v_a, v_b = lanes.R[j], lanes.g_d[j], lanes.g_q[j], lanes.psi[j], lanes.v_a[j], lanes.v_b[j]
+        R, g_d, g_q, psi, v_a, v_b = (
+            lanes.R[j],
+            lanes.g_d[j],
+            lanes.g_q[j],
+            lanes.psi[j],
+            lanes.v_a[j],
+            lanes.v_b[j],
+        )
         c, s, D, Q = lanes.c[j], lanes.s[j], lanes.D[j], lanes.Q[j]
         w, alpha = w + t * (alpha + 0.5 * t * jerk), alpha + t * jerk
         if shorter:

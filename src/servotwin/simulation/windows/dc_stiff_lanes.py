@@ -13,7 +13,7 @@ __all__ = ["BRIEF", "keep_dc", "wind_dc"]
 
 
 @helper
-def wind_dc(world: Any, h: float, width: int) -> None:
+def wind_dc(world: Any, h: float, width: np.uint64) -> None:
     """Currents of DC motors after ``h`` seconds (eq:current-series), impulse and moment of torque less friction."""
     lanes = world.stiff_lanes
     for r in range(np.uint64(0), width):
@@ -33,7 +33,7 @@ def wind_dc(world: Any, h: float, width: int) -> None:
 
 
 @helper
-def keep_dc(world: Any, h: float, width: int) -> None:
+def keep_dc(world: Any, h: float, width: np.uint64) -> None:
     """Take the currents of a step, with what the end of the speed changes in them (eq:late-speed)."""
     lanes = world.stiff_lanes
     for r in range(np.uint64(0), width):

@@ -133,7 +133,7 @@ def end_stiff_lanes(world: Any) -> None:
 
 
 @helper
-def add_answers(world: Any, torque: Any, out: Any, k: int, width: int) -> None:
+def add_answers(world: Any, torque: Any, out: Any, k: int, width: np.uint64) -> None:
     """What the torques of four motors, from the k-th on, add to ``answer_to``."""
     lanes = world.stiff_lanes
     t_0, t_1, t_2, t_3 = torque[k], torque[k + 1], torque[k + 2], torque[k + 3]
@@ -143,7 +143,7 @@ def add_answers(world: Any, torque: Any, out: Any, k: int, width: int) -> None:
 
 
 @helper
-def answer_to(world: Any, torque: Any, beta_0: float, beta_1: float, out: Any, width: int) -> None:
+def answer_to(world: Any, torque: Any, beta_0: float, beta_1: float, out: Any, width: np.uint64) -> None:
     """Accelerations of the moving motors by these torques, and what the stuck ones pass on (eq:stuck-motors).
 
     beta is ``beta_0`` drift + ``beta_1`` its rate.
@@ -173,7 +173,7 @@ def refresh_falls(world: Any, motors: Any) -> None:
 
 
 @helper
-def add_falls(world: Any, width: int) -> None:
+def add_falls(world: Any, width: np.uint64) -> None:
     """Stribeck curves in friction and its derivatives (eq:stribeck-series)."""
     lanes = world.stiff_lanes
     for r in range(np.uint64(0), width):
@@ -192,7 +192,7 @@ def add_falls(world: Any, width: int) -> None:
 
 
 @helper
-def begin_friction(world: Any, motors: Any, width: int) -> None:
+def begin_friction(world: Any, motors: Any, width: np.uint64) -> None:
     """Friction where an interval begins, its derivatives by the speed, and what is left of the torque."""
     lanes = world.stiff_lanes
     if lanes.falls:
@@ -206,7 +206,7 @@ def begin_friction(world: Any, motors: Any, width: int) -> None:
 
 
 @helper
-def begin_rates(world: Any, motors: Any, width: int) -> None:
+def begin_rates(world: Any, motors: Any, width: np.uint64) -> None:
     """How fast the torques less friction change where an interval begins."""
     lanes, elastic = world.stiff_lanes, world.elastic_window
     if lanes.dc:
@@ -225,7 +225,7 @@ def begin_rates(world: Any, motors: Any, width: int) -> None:
 
 
 @helper
-def begin_lanes(world: Any, motors: Any, t: float, width: int) -> None:
+def begin_lanes(world: Any, motors: Any, t: float, width: np.uint64) -> None:
     """``begin_interval`` with so many lanes."""
     lanes = world.stiff_lanes
     begin_friction(world, motors, width)
@@ -264,7 +264,7 @@ def wind_any(world: Any, motors: Any, h: float) -> None:
 
 
 @helper
-def add_late_torques(world: Any, motors: Any, h: float, width: int) -> None:
+def add_late_torques(world: Any, motors: Any, h: float, width: np.uint64) -> None:
     """What currents (eq:late-speed) and friction answer to the end of a speed: impulses, moments, speeds gained.
 
     The excess of a current grows as the fourth power of time: its impulse acts after five sixths of the step.
@@ -295,7 +295,7 @@ def add_late_torques(world: Any, motors: Any, h: float, width: int) -> None:
 
 
 @helper
-def speeds_at_end(world: Any, h: float, width: int) -> None:
+def speeds_at_end(world: Any, h: float, width: np.uint64) -> None:
     """Speeds and torques less friction as an interval ends, and the least speed that it may have had."""
     lanes = world.stiff_lanes
     for r in range(np.uint64(0), width):
@@ -318,7 +318,7 @@ def least(world: Any, values: Any) -> float:
 
 
 @helper
-def step_lanes(world: Any, motors: Any, t: float, h: float, width: int) -> float:
+def step_lanes(world: Any, motors: Any, t: float, h: float, width: np.uint64) -> float:
     """``stiff_step`` with so many lanes."""
     lanes = world.stiff_lanes
     if lanes.dc:
@@ -370,7 +370,7 @@ def keep_any(world: Any, motors: Any, h: float) -> None:
 
 
 @helper
-def keep_motion(world: Any, t: float, h: float, width: int) -> None:
+def keep_motion(world: Any, t: float, h: float, width: np.uint64) -> None:
     """Take the speeds of a step, the work of friction in it, and what the motors passed on."""
     lanes = world.stiff_lanes
     for r in range(np.uint64(0), width):
@@ -389,7 +389,7 @@ def keep_motion(world: Any, t: float, h: float, width: int) -> None:
 
 
 @helper
-def keep_lanes(world: Any, motors: Any, t: float, h: float, width: int) -> None:
+def keep_lanes(world: Any, motors: Any, t: float, h: float, width: np.uint64) -> None:
     """``keep_step`` with so many lanes."""
     lanes = world.stiff_lanes
     if world.elastic_window.stuck_count > 0:

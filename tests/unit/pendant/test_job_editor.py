@@ -34,7 +34,7 @@ def served(tmp_path: Path) -> Iterator[RunningPendant]:
         assert found.close() == ""
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def chromium() -> Iterator[Any]:
     with browser() as found:
         yield found

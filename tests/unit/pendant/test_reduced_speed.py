@@ -165,6 +165,15 @@ def test_overshoot_is_that_of_loops_that_feed_forward() -> None:
     assert (np.diag(forward) > 3e-3).all()
 
 
+def test_overshoot_of_a_closed_chain_is_that_of_its_open_drawing() -> None:
+    """Its loops do not close at every pose within the limits; home and the poses at which they do are enough."""
+    opened, closed = (
+        overshoot_of(one.robot, one.limits, one.description)
+        for one in (LiveRobot("palletizer-4"), LiveRobot("palletizer-4-loops"))
+    )
+    np.testing.assert_allclose(closed.ramps, opened.ramps, rtol=0.3, atol=2e-4)
+
+
 LANCE = "format: servotwin-points/1\nrobot: gsis-scara\ntools: {lance: {x: 3 m}}\npoints:\n"
 WAYS = "".join(
     f"  P{k}: {{joints: {{A: {turn} deg, B: 10 deg, Z: 0 mm, W: 0 deg}}}}\n"

@@ -262,6 +262,35 @@ def test_jog_that_is_refused_says_why(tmp_path: Path) -> None:
     assert "press Reset" in answer["text"]
 
 
+@pytest.mark.parametrize("pressed", ["mode", "stop"])
+def test_selector_turned_to_t1_in_a_quick_jog_waits_for_the_measured_arm(
+    pressed: str, tmp_path: Path
+) -> None:
+    """Drives come after a reference that stands: the arm is still faster than T1 allows, which took the power."""
+    operated = Operated(tmp_path, "palletizer-4", "drives").ready()
+    assert operated.press("mode", mode="T2")["ok"]
+    operated.held = {"switch": 0}
+    operated.run(2)
+    operated.hold(hold=True, frame="joint", direction=[1.0, 0.0, 0.0, 0.0], speed=1.0)
+    operated.run(800)
+    panel = operated.cell.panel
+    assert panel.speed > 1.0
+    if pressed == "stop":
+        assert operated.press("stop")["ok"]
+        operated.hold()
+        while operated.state != "ready":
+            operated.run(1)
+    assert operated.press("mode", mode="T1")["ok"]
+    while operated.state != "ready":
+        operated.run(1)
+    assert panel.speed > 0.25
+    assert panel.mode.value == "T2"
+    operated.run(300)
+    assert panel.mode.value == "T1"
+    assert operated.state == "ready"
+    assert operated.cell.live.controller.alarms == []
+
+
 def test_jog_on_drives_leaves_time_for_what_its_loops_need(tmp_path: Path) -> None:
     """A page that is lost in a jog is given up sooner than on an arm that follows exactly."""
     patience = []

@@ -25,10 +25,8 @@ SLACK = 1e-6  # of a limit, for the rounding of a plan that uses it fully
 HALVINGS = 8
 INSTANT = 1e-4  # s, for the acceleration of the tool
 SAMPLED, LEAST, MOST = 0.01, 32, 4096  # s between samples of a speed, and how many at least and at most
-SLOWED, CLOSE = (
-    8,
-    1e-3,
-)  # times that a rate is lowered for the time to brake at most, and the share that it may miss
+SLOWED = 8  # times that a rate is lowered for the time to brake at most
+CLOSE = 1e-3  # share of the time to brake that may be missed then
 SLOWER = 0.8  # of a rate at which a motor's voltage leaves it no torque
 RAMP = 0.016  # s in which a stop that leads comes to its full braking, and leaves it
 LAST = 0.5  # of full braking: what is left of the rate ends with it in one period

@@ -15,6 +15,7 @@ import pytest
 from pendant_kinematics import fastest, points_of
 from servotwin.control.main.alarms import Alarm, AlarmKind
 from servotwin.errors import InputError
+from servotwin.jobs.points_file import read_points, robot_path
 from servotwin.pendant.cell.folder import inside
 from servotwin.pendant.cell.picture import HELP, picture
 from servotwin.pendant.cell.run import Cell
@@ -566,6 +567,20 @@ def test_picture_of_a_job_and_its_alarm_names_files_without_their_folder(operate
 
 def test_every_kind_of_alarm_has_words_about_what_helps() -> None:
     assert set(HELP) == set(AlarmKind)
+
+
+@pytest.mark.parametrize(("folder", "named"), [(".", "arm.yaml"), ("jobs", "../arm.yaml")])
+def test_points_name_a_robot_file_nearby_by_its_way_so_that_both_can_move(
+    tmp_path: Path, folder: str, named: str
+) -> None:
+    (tmp_path / "arm.yaml").write_text("format: servotwin/1\nname: arm\nextends: gsis-scara\n")
+    (tmp_path / "jobs").mkdir()
+    operated = Operated(tmp_path / folder, robot=str(tmp_path / "arm.yaml"))
+    operated.run(1)
+    operated.press("record", name="P1")
+    points = read_points(tmp_path / folder / "pendant.points.yaml")
+    assert points.robot == named
+    assert Path(robot_path(points)).resolve() == tmp_path / "arm.yaml"
 
 
 # --- the scope --------------------------------------------------------------------------------------

@@ -64,6 +64,7 @@ if TYPE_CHECKING:
 
 EDGE_STEPS = 2  # of the fast method between two edges, where a window goes from edge to edge,
 LONGEST_DECAY = 0.03  # and by which a current decays, or swings with its rotor, at most in one of them
+LONGEST_SWING = 0.25  # rad by which a rotor swings against its gear at most in one of them
 OPEN_END = 1e9
 FIRST_LOG, LONGEST_LOG = (
     1 << 10,
@@ -341,9 +342,11 @@ def world_record(
     w["tolerance"] = solver.tolerance
     # one step between two edges would lose some 5e-6 of the energy where shafts stick and slide
     w["steps"] = max(solver.steps, EDGE_STEPS) if solver.method == "fast" else solver.steps
-    w["step_rate"] = winding_rate(motors) / LONGEST_DECAY if solver.method == "fast" else 0.0
     w["averaged"] = int(solver.pwm == "averaged")
     w["elastic_window"]["load_rate"] = fastest_load(plant, motors) if elastic and n_x == n == m else 0.0
+    w["gear_rate"] = gear_rate(motors)
+    if solver.method == "fast":
+        w["step_rate"] = max(winding_rate(motors) / LONGEST_DECAY, w["gear_rate"] / LONGEST_SWING)
     w["record"]["row_every"], w["record"]["row_next"] = every, every
     w["N"][:n, :n] = N
     for name in ("inputs", "outputs", "ys", "dy", "actuator_out"):
@@ -354,6 +357,15 @@ def world_record(
     w["code"]["accel"], w["code"]["accel_data"] = entries[0].address, entries[0].data.ctypes.data
     w["code"]["motion"], w["code"]["motion_data"] = entries[1].address, entries[1].data.ctypes.data
     return world, list(entries)
+
+
+def gear_rate(motors: Any) -> float:
+    """How fast a rotor swings against its elastic gear, or the damper stops it, the most of all [1/s]."""
+    motors = motors[motors["flexible"] >= 0]
+    if len(motors) == 0:
+        return 0.0
+    stiffness = motors["stiffness"] + motors["added_1"] + motors["added_2"]
+    return float(np.maximum(np.sqrt(stiffness / motors["J"]), motors["damping"] / motors["J"]).max())
 
 
 def fastest_load(plant: Robot, motors: Any) -> float:

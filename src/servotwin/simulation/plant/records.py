@@ -428,8 +428,9 @@ WORLD = _record(
     # method and its choices; pulses of a bridge in a window; servo_elsewhere: another process drives this plant;
     # runge_kutta: some actuator has no exact window
     "method adaptive steps averaged pulses servo_elsewhere runge_kutta",
-    # step_rate: steps per second that the windings ask of the fast method where it goes from edge to edge
-    "tolerance step_rate",
+    # step_rate: steps per second that windings and gears ask of the fast method where it goes from edge to edge;
+    # gear_rate: how fast rotors and links swing on elastic gears, or dampers stop them [1/s]
+    "tolerance step_rate gear_rate",
     N=_SQUARE,  # theta_m = N q
     N_inverse=_SQUARE,  # of as many motors as joints
     ratio=_JOINTS,  # its diagonal

@@ -62,7 +62,7 @@ class Rejection(IntEnum):
     END_STOP = 1  # a joint meets its stop
     EVENT = 2  # something sticks, lets go, touches or parts in a window that does not see when
     FORCE_JUMP = 3  # a force of the environment, or the base's acceleration, jumps
-    COARSE_STEP = 4  # an actuator that Runge-Kutta carries is too quick for one step
+    COARSE_STEP = 4  # what Runge-Kutta carries is too quick for one step, or currents and speeds do not agree
     MANY_EVENTS = 5  # more events of a motor than a window follows
     BUS_CHANGE = 6  # the voltage of the bus changes too much
     BENT_LOAD = 7  # the path of a load bends more than its motor sees
@@ -171,12 +171,7 @@ def joints_fit(machine: Machine) -> bool:
 
 def swing(machine: Machine) -> float:
     """How far a rotor swings against its elastic gear in a current period [rad], or its damper stops it; the most."""
-    motors = machine.motors[machine.motors["flexible"] >= 0]
-    if len(motors) == 0:
-        return 0.0
-    stiffness = motors["stiffness"] + motors["added_1"] + motors["added_2"]
-    rates = np.maximum(np.sqrt(stiffness / motors["J"]), motors["damping"] / motors["J"])
-    return float(rates.max() * machine.servo.servo["T_current"][0])
+    return float(machine.world["gear_rate"][0] * machine.servo.servo["T_current"][0])
 
 
 def are_all(machine: Machine, kind: ActuatorKind) -> bool:

@@ -48,6 +48,10 @@ ATTEMPTS = 4
 LONGEST_WINDOW = (
     1.0  # of the time constants of actuators of the user's: a longer window goes from edge to edge
 )
+LONGEST_SWING = 0.4  # rad by which a rotor swings against its elastic gear in a window that is not left
+FARTHEST = (
+    1e-6  # rad/s of a rotor: a window whose last round missed more is left to the steps from edge to edge
+)
 COARSE = 100.0  # of the tolerance: estimated error, of second order, of an actuator that Runge-Kutta carries
 
 
@@ -186,7 +190,7 @@ def general_window(
     world = records_at(world_at, 1, WORLD)[0]
     state, general = world.state, world.general
     power, motors = records_at(power_at, 1, POWER), records_at(motors_at, world.m, MOTOR)
-    if state.own_fastest * span > LONGEST_WINDOW:
+    if state.own_fastest * span > LONGEST_WINDOW or world.gear_rate * span > LONGEST_SWING:
         world.scratch.rejected = COARSE_STEP
         return
     if until_jump(world, 0.0, span) < span - SHORTEST:
@@ -211,7 +215,9 @@ def general_window(
         if world.runge_kutta and not happened:  # too coarse a step for an actuator: from edge to edge then
             happened = step_error(world, motors, span) > COARSE * world.tolerance
         if not happened and attempt > 0 and (worst <= REDO * world.tolerance or attempt == ATTEMPTS - 1):
-            break
+            if worst <= max(REDO * world.tolerance, FARTHEST):
+                break
+            happened = True  # the rounds do not meet
         for i in range(world.n_y):
             state.y[i] = general.y0[i]
         for i in range(world.n_z):

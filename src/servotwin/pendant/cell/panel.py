@@ -123,7 +123,7 @@ class Panel:
         held = self.lease.held
         self.live.surroundings.dead_man = held
         self._jog(state, held)
-        if self.lease.heard(now_ns, within_ns):
+        if self._heard(now_ns, within_ns):
             self._go_on()
             self._watch_held(state, held)
         else:
@@ -131,6 +131,11 @@ class Panel:
             self._abandon()
         self._note_loss(now_ns, within_ns)
         self._select_at_rest()
+
+    def _heard(self, now_ns: int, within_ns: int) -> bool:
+        """Whether the page counts as there; by hand no longer than what is held."""
+        by_hand = self.mode is not OperatingMode.AUT
+        return self.lease.heard(now_ns, min(within_ns, self.lease.lease_ns) if by_hand else within_ns)
 
     def _note_loss(self, now_ns: int, within_ns: int) -> None:
         """Note when the page was given up."""

@@ -104,6 +104,27 @@ def test_slow_job_by_hand_stands_in_time_too(mode: str, tmp_path: Path) -> None:
     assert tool.fast_ns - since <= STOP_WITHIN - SPARE
 
 
+@pytest.mark.parametrize(("robot", "plant"), [("gsis-scara", "drives"), ("palletizer-4", "ideal")])
+def test_way_home_stands_in_time_too(robot: str, plant: str, tmp_path: Path) -> None:
+    slow = {f"axes.{axis}.limits.acceleration": "400 deg/s^2" for axis in ("th1", "th2", "th3")}
+    operated = Operated(tmp_path, robot, plant, overrides=slow if plant == "ideal" else None).ready()
+    T, n = operated.T, operated.cell.live.robot.n
+    assert operated.press("mode", mode="T2")["ok"]
+    operated.run(3)
+    operated.hold(hold=True, frame="joint", direction=[1.0] + [0.0] * (n - 1))
+    operated.run(int(1.0e9 / T))
+    operated.hold(hold=True)
+    operated.run(int(0.5e9 / T))
+    assert operated.press("home")["ok"]
+    operated.run(int(0.4e9 / T))
+    assert operated.state == "moving"
+    since, tool = operated.now, Tool(operated)
+    operated.run(int(0.4e9 / T), heard=False, each=tool.look)
+    assert operated.state == "ready"
+    assert operated.cell.live.controller.alarms == []
+    assert tool.fast_ns - since <= STOP_WITHIN - SPARE + T
+
+
 def test_page_that_was_only_late_slows_the_arm_and_its_job_goes_on(tmp_path: Path) -> None:
     operated = moves(tmp_path, "gsis-scara")
     reference = operated.cell.live.controller.reference

@@ -59,11 +59,17 @@ def lanes_of_window(
         while first < world.m:
             for e in range(world.lanes.rows):
                 take_row(world, e, first)
+                short = world.lanes.longest[e] < SHORTER  # each way has vector instructions of its own
                 if elastic > 0.0:
                     take_row(world, e, first + LANES)
-                    pmsm_elastic_interval(world, first, world.lanes.longest[e] < SHORTER)
+                    if short:
+                        pmsm_elastic_interval(world, first, True)
+                    else:
+                        pmsm_elastic_interval(world, first, False)
+                elif short:
+                    flux_interval(world, first, middle, True)
                 else:
-                    flux_interval(world, first, middle)
+                    flux_interval(world, first, middle, False)
             first += WIDE if elastic > 0.0 else LANES
 
 

@@ -146,7 +146,7 @@ def pendant(tab: Any, folder: Path) -> AbstractContextManager[Any]:
         "() => { const e = document.getElementById('jobs');"
         " e.value = [...e.options].find(o => o.value.includes('scara')).value; e.dispatchEvent(new Event('change')); }"
     )
-    awaited(tab, "document.getElementById('text').value.includes('MOVE')")
+    awaited(tab, "document.getElementById('text').value.includes('MOVE') && pendant.picture")
     tab.click("#preview")
     awaited(tab, "document.querySelector('#plan .bars')")
     return served

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import derivation, timing
+from benchmarks import derivation, elastic, timing
+from tests import small_drives as small
 
 
 def test_derivation_table_has_a_row_for_every_robot(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -36,3 +40,16 @@ def test_unknown_part_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err.startswith(
         "there is no benchmark 'shrot'; expected some of: short, batches"
     )
+
+
+@pytest.mark.parametrize("gear", [{}, {"stiffness": "4000 N*m/rad", "damping": "2 N*m*s/rad"}])
+def test_windings_of_synchronous_motors_are_timed_behind_stiff_and_elastic_gears(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gear: Any
+) -> None:
+    monkeypatch.setattr(timing.EFFORT, "short", True)
+    machine = small.robot({"axes": {"A": {"motor": small.PMSM, "gear": gear}}})
+    scenario = {"move": [{"to": {"A": "0.1 rad"}}], "solver": {"method": "fast"}}
+    run = small.prepared(tmp_path, machine, scenario)
+    run.machine.advance(20_000_000)
+    assert run.machine.world["lanes"]["rows"][0] > 0
+    assert elastic.synchronous_window(run.machine) > 0.0

@@ -77,6 +77,11 @@ class Statics(Plots, Tabulates, Reports, ShowsItself):
     payload: float | None = None  # [kg] in place of the file's
     notes: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        """The frame and its place, on one line."""
+        at = ", ".join(f"{1e3 * v:.1f}" for v in self.pose[:3, 3])
+        return f"<Statics of {self.robot.name}: {self.frame} at ({at}) mm>"
+
     @property
     def tau(self) -> Array:
         """Torques at the joints (n,): weight and force."""

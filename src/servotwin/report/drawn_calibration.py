@@ -96,6 +96,10 @@ class DrawnPlan(Tabulates, ShowsItself):
     orientation: bool
     readings: int = 1
 
+    def __repr__(self) -> str:
+        """The robot and how many poses, on one line."""
+        return f"<DrawnPlan of {self.model.robot.name}: {len(self.plan.q)} poses>"
+
     @property
     def random_prediction(self) -> float:
         """Prediction [m] of random poses, each read once."""

@@ -62,8 +62,9 @@ def fragment(
 
 
 def table(rows: Sequence[Mapping[str, Any]], most: int = SHOWN_ROWS) -> str:
-    """A table of rows with the same keys, without empty columns; beyond ``most`` rows it says how many follow."""
-    columns = [key for key in rows[0] if any(row.get(key) not in (None, "") for row in rows)]
+    """A table of all keys of the rows, without empty columns; beyond ``most`` rows it says how many follow."""
+    keys = dict.fromkeys(key for row in rows for key in row)
+    columns = [key for key in keys if any(row.get(key) not in (None, "") for row in rows)]
     numeric = {
         key
         for key in columns

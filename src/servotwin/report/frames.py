@@ -247,11 +247,12 @@ def of_statics(found: Statics, library: str | None = None) -> Any:
 
 def static_rows(found: Statics) -> list[dict[str, Any]]:
     """A row for each joint."""
+    from servotwin.design.statics import without_noise
+
+    weights, forces = without_noise(found.tau_gravity), without_noise(found.tau_force)
     return [
         {"joint": name, "position": float(q), "weight": float(g), "force": float(f), "sum": float(g + f)}
-        for name, q, g, f in zip(
-            found.robot.joint_names, found.q, found.tau_gravity, found.tau_force, strict=True
-        )
+        for name, q, g, f in zip(found.robot.joint_names, found.q, weights, forces, strict=True)
     ]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from servotwin.description.display import MM, MS, RPM, UM
 from servotwin.report import frames
 from servotwin.report.fragments import fragment
-from servotwin.report.labels import joint_units
+from servotwin.report.labels import joint_units, unit_key
 
 if TYPE_CHECKING:
     from servotwin.control.servo.state_feedback_design import StateFeedbackDesign
@@ -441,9 +441,29 @@ def of_info(info: Any) -> str:
     assumed = [f"assumed: {a['field']} = {a['value']} ({a['why']})" for a in info["assumptions"]]
     more = [f"and {len(assumed) - SHOWN_MOTORS} more assumptions"] if len(assumed) > SHOWN_MOTORS else []
     return fragment(
-        info["name"], info["title"], facts=facts, rows=info.rows(), notes=[*assumed[:SHOWN_MOTORS], *more],
+        info["name"],
+        info["title"],
+        facts=facts,
+        rows=[_axis_row(axis) for axis in info["axes"]],
+        notes=[*assumed[:SHOWN_MOTORS], *more],
         warnings=info["warnings"],
-    )  # fmt: skip
+    )
+
+
+def _axis_row(axis: dict[str, Any]) -> dict[str, Any]:
+    """An axis with its limits in the units of people, whether it turns or slides."""
+    unit, limits = joint_units("m" if axis["type"] == "prismatic" else "rad"), axis.get("limits", {})
+    ends, speed = (limits.get(unit_key(what, getattr(unit, what))) for what in ("position", "speed"))
+    effort = limits.get(unit_key("effort", unit.effort))
+    return {
+        "axis": axis["name"],
+        "type": axis["type"],
+        "carried by": axis["parent"],
+        "mass [kg]": axis["mass_kg"],
+        "position": ends and f"{' to '.join(f'{unit.factor * end:.4g}' for end in ends)} {unit.shown}",
+        "speed": speed and f"{unit.factor * speed:.4g} {unit.shown}/s",
+        "effort": effort and f"{effort:.4g} {unit.effort.replace('*', ' ')}",
+    }
 
 
 def of_converted(made: Any) -> str:

@@ -83,7 +83,7 @@ def _rail_shapes(body: int, low: Array, high: Array, radius: float) -> list[Shap
 def _posts(low: Array, high: Array, radius: float) -> list[Array]:
     """Tops of the posts of a rail on the base: below both ends of one that lies, where it is above the floor."""
     z = (high - low) / float(np.linalg.norm(high - low))
-    ends = low - 1.8 * radius * z, high + 1.8 * radius * z
+    ends = low - 1.3 * radius * z, high + 1.3 * radius * z  # posts end before the beam does
     return [end for end in ends if float(end[2]) > 4.0 * radius] if abs(float(z[2])) < UPRIGHT else []
 
 

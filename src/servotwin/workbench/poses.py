@@ -16,6 +16,7 @@ from servotwin.mechanism.spatial import rot_rpy, transform
 from servotwin.mechanism.urdf_export import roll_pitch_yaw
 from servotwin.presentation import Plots, Reports, ShowsItself, Tabulates
 from servotwin.report.labels import plain, unit_key
+from servotwin.robot.arguments import real_array
 from servotwin.robot.robot import Robot
 from servotwin.workbench.quantities import outside_limits, positions_of, robot_of
 
@@ -154,13 +155,9 @@ def ikine(
             "the nearest solution and every one exclude each other; give one of them", field="near"
         )
     model = robot_of(robot, overrides)
-    angles = None if rpy is None else [float(angle) for angle in np.asarray(rpy, dtype=np.float64)]
-    place = np.asarray(xyz, dtype=np.float64)
-    for name, values in (("xyz", place), ("rpy", np.asarray(angles or (0.0, 0.0, 0.0)))):
-        if values.shape != (3,) or not np.isfinite(values).all():
-            raise InputError("expected three finite numbers", field=name)
+    angles = None if rpy is None else _triple("rpy", rpy)
     turn = np.eye(3) if angles is None else rot_rpy((angles[0], angles[1], angles[2]))
-    X = transform(turn, place)
+    X = transform(turn, np.array(_triple("xyz", xyz)))
     mask = None if angles is not None else (1, 1, 1, 0, 0, 0)
     if every:
         return Solutions(
@@ -169,3 +166,11 @@ def ikine(
     start = None if near is None else positions_of(near, model, "near")
     q = model.ikine(X, start, frame=frame, mask=mask, respect_limits=not ignore_limits)
     return Solutions(model, X, q[np.newaxis])
+
+
+def _triple(name: str, given: ArrayLike) -> list[float]:
+    """Three finite numbers."""
+    values = real_array(name, given)
+    if values.shape != (3,) or not np.isfinite(values).all():
+        raise InputError("expected three finite numbers", field=name)
+    return [float(value) for value in values]

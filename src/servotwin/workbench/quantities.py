@@ -75,9 +75,11 @@ def _rates(option: str, text: str | None, robot: Robot, units: list[str]) -> Arr
 
 def positions_of(q: ArrayLike | str, robot: Robot, option: str = "q") -> Array:
     """Joint positions (n,) [rad, m], given as numbers or as text with units, '30 deg, 45 deg, ...'."""
+    from servotwin.robot.arguments import real_array
+
     if isinstance(q, str):
         return read_positions(option, q, robot)
-    values = np.asarray(q, dtype=np.float64)
+    values = real_array(option, q)
     if values.shape != (robot.n,):
         raise InputError(f"has shape {values.shape}; expected ({robot.n},), one for each joint", field=option)
     if not np.isfinite(values).all():

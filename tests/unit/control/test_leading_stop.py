@@ -9,6 +9,7 @@ import pytest
 
 from servotwin.control.main.leading_stop import USED, Following, LeadingStop, following_of, nearest_time
 from servotwin.control.main.time_scaling import GENTLE, HARD, RAMP, Cursor, stoppable_rate
+from servotwin.description.frames import Array
 from servotwin.description.load import read_description
 from servotwin.mechanism.build import build_mechanism
 from servotwin.motion.limits import MotionLimits, limits_of
@@ -113,6 +114,38 @@ def test_rate_of_a_motion_is_never_negative() -> None:
     goal = start + np.array([0.3, 0.3, 0.0, 0.3])
     motion = plan(robot, start, [MoveJ(goal, Speed("fraction", 1.0))], limits)
     assert stoppable_rate(motion, limits.acceleration, -0.01, following.braking_times) == 0.0
+
+
+def test_motion_at_its_rate_is_braked_in_time_though_less_friction_helps() -> None:
+    robot, limits, following = known("gsis-scara")
+    assert following is not None
+    rng, slowed = np.random.default_rng(1), 0
+    for _ in range(20):
+        start, goal = rng.uniform(limits.q_min, limits.q_max, (2, robot.n))
+        motion = plan(robot, start, [MoveJ(goal, Speed("fraction", 1.0))], limits)
+        rate = stoppable_rate(motion, limits.acceleration, 0.073, following.braking_times)
+        q, qd, _ = motion.sample(np.linspace(0.0, motion.duration, 400))
+        longest = following.braking_times(q, rate * qd).max()
+        assert longest <= 0.0735
+        slowed += rate < 0.7 and longest > 0.07
+    assert slowed > 2
+
+
+def test_motor_without_torque_at_some_speed_does_not_hide_the_time_to_brake() -> None:
+    robot, limits, _ = known("gsis-scara")
+    start = np.array([-1.0, 0.5, 0.02, 0.0])
+    motion = plan(
+        robot, start, [MoveJ(start + np.array([1.0, 1.0, 0.0, 1.0]), Speed("fraction", 1.0))], limits
+    )
+    top = float(np.abs(motion.sample(np.linspace(0.0, motion.duration, 999))[1]).max())
+
+    def times(q: Array, qd: Array) -> Array:
+        speeds = np.abs(qd).max(axis=1)
+        return np.where(speeds > 0.7 * top, np.nan, 0.2 * speeds / top)
+
+    rate = stoppable_rate(motion, 1e3 * limits.acceleration, 0.15, times)
+    assert rate <= 0.7
+    assert stoppable_rate(motion, 1e3 * limits.acceleration, 0.1, times) == pytest.approx(0.5, rel=2e-3)
 
 
 def test_speed_beside_the_path_is_braked_within_what_motors_give() -> None:

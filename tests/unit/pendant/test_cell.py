@@ -15,11 +15,13 @@ import pytest
 from pendant_kinematics import fastest, points_of
 from servotwin.control.main.alarms import Alarm, AlarmKind
 from servotwin.errors import InputError
+from servotwin.jobs.points_file import read_points, robot_path
 from servotwin.pendant.cell.enabling import SPARE, STOP_WITHIN
 from servotwin.pendant.cell.folder import inside
 from servotwin.pendant.cell.picture import HELP, picture
 from servotwin.pendant.cell.run import Cell
 from servotwin.pendant.cell.setup import CellSettings
+from servotwin.pendant.cell.shared import SharedState, make_memory
 from servotwin.pendant.page.workbench import Workbench
 from tests.campaign import campaign, cases
 
@@ -592,3 +594,37 @@ def test_picture_of_a_job_and_its_alarm_names_files_without_their_folder(operate
 
 def test_every_kind_of_alarm_has_words_about_what_helps() -> None:
     assert set(HELP) == set(AlarmKind)
+
+
+@pytest.mark.parametrize(("folder", "named"), [(".", "arm.yaml"), ("jobs", "../arm.yaml")])
+def test_points_name_a_robot_file_nearby_by_its_way_so_that_both_can_move(
+    tmp_path: Path, folder: str, named: str
+) -> None:
+    (tmp_path / "arm.yaml").write_text("format: servotwin/1\nname: arm\nextends: gsis-scara\n")
+    (tmp_path / "jobs").mkdir()
+    operated = Operated(tmp_path / folder, robot=str(tmp_path / "arm.yaml"))
+    operated.run(1)
+    operated.press("record", name="P1")
+    points = read_points(tmp_path / folder / "pendant.points.yaml")
+    assert points.robot == named
+    assert Path(robot_path(points)).resolve() == tmp_path / "arm.yaml"
+
+
+# --- the scope --------------------------------------------------------------------------------------
+
+
+def test_signals_of_the_scope_have_names_that_differ_and_units_as_people_write_them(tmp_path: Path) -> None:
+    signals = Operated(tmp_path, plant="drives").cell.scope.signals
+    names = [signal.name for signal in signals]
+    assert len(set(names)) == len(names)
+    assert {"A speed", "A motor speed"} <= set(names)
+    assert not any("_" in signal.unit for signal in signals)
+
+
+def test_samples_of_a_pendant_that_ran_for_days_keep_their_instants() -> None:
+    state = SharedState(make_memory(), 2)
+    times = 3 * 86400.0 + 1e-3 * np.arange(50)
+    state.add(np.column_stack([times, times]))
+    first, rows = state.since(0, 50)
+    assert first == 0
+    np.testing.assert_array_equal(rows[:, 0], times)

@@ -168,3 +168,115 @@ def test_point_that_is_renamed_is_renamed_in_the_text_that_is_shown(
     p.locator("#points input").press("Enter")
     opened(page, "MOVEJ drop SPEED 50%\n")
     assert page.errors == []
+
+
+def answered(page: Page, desk: Desk) -> None:
+    """Until the answer that was held back is on the page."""
+    while not desk.held:
+        page.page.wait_for_timeout(20)
+    page.page.wait_for_timeout(300)
+
+
+def test_job_loaded_into_the_cell_is_the_one_chosen_last(served: RunningPendant, chromium: Any) -> None:
+    desk = Desk(chromium)
+    page = Page(chromium, served.url, context=desk.context)
+    page.page.click("[data-tab=job]")
+    opened(page, FIRST)
+    page.until("p.job === 'pendant.job'")
+    desk.late.add(("jobs", None))  # asked between the text and the points of the second one
+    choose(page, "second.job")
+    opened(page, SECOND)
+    choose(page, "pendant.job")
+    opened(page, FIRST)
+    answered(page, desk)
+    assert page.look()["job"] == "pendant.job"
+    assert page.errors == []
+
+
+def test_job_is_not_started_while_another_one_opens(served: RunningPendant, chromium: Any) -> None:
+    desk = Desk(chromium)
+    page = Page(chromium, served.url, context=desk.context)
+    page.page.click("[data-tab=job]")
+    opened(page, FIRST)
+    desk.late.add(("read", "second.job"))
+    choose(page, "second.job")
+    page.page.click("#run")
+    page.page.locator("#message.bad", has_text="second.job is not open yet").wait_for(timeout=WAIT)
+    opened(page, SECOND)
+
+
+def test_page_that_operates_again_starts_what_it_shows(
+    served: RunningPendant, chromium: Any, tmp_path: Path
+) -> None:
+    first, second = Page(chromium, served.url), Page(chromium, served.url)
+    for page in (first, second):
+        page.page.click("[data-tab=job]")
+    opened(first, FIRST)
+    second.page.click("#take")
+    opened(second, FIRST)
+    choose(second, "second.job")
+    opened(second, SECOND)
+    second.until("p.job === 'second.job'")
+    (tmp_path / "jobs" / "pendant.job").write_text("WAIT 3 s\n", encoding="utf-8")
+    first.page.click("#take")
+    opened(first, "WAIT 3 s\n")  # as its file is now
+    for key, words in (("[data-mode=AUT]", "p.mode === 'AUT'"), ("#power", "p.state === 'ready'")):
+        first.page.click(key)
+        first.until(words)
+    first.page.click("#run")
+    first.until("p.state === 'running'")
+    assert first.look()["job"] == "pendant.job"
+    assert (first.errors, second.errors) == ([], [])
+
+
+def test_old_answer_takes_nothing_back_that_was_saved_since(
+    served: RunningPendant, chromium: Any, tmp_path: Path
+) -> None:
+    desk = Desk(chromium)
+    page = Page(chromium, served.url, context=desk.context)
+    p = page.page
+    opened(page, FIRST)
+    page.until("p.job === 'pendant.job'")
+    p.wait_for_timeout(500)
+    desk.late.add(("read", "pendant.job"))
+    p.click("[data-tab=points]")
+    p.locator("#points").get_by_title("Delete").click(timeout=WAIT)
+    p.locator("#points").get_by_title("Delete").click()
+    p.click("[data-tab=job]")
+    p.locator("#text").focus()
+    p.keyboard.press("Control+End")
+    p.wait_for_function("document.querySelectorAll('#points tr').length === 0", timeout=WAIT)
+    p.keyboard.type("WAIT 3 s\n")
+    p.keyboard.press("Control+s")
+    answered(page, desk)
+    assert text(page) == FIRST + "WAIT 3 s\n"
+    assert (tmp_path / "jobs" / "pendant.job").read_text(encoding="utf-8") == FIRST + "WAIT 3 s\n"
+
+
+def test_new_job_has_the_name_of_none_that_was_made_elsewhere(
+    served: RunningPendant, chromium: Any, tmp_path: Path
+) -> None:
+    page = Page(chromium, served.url)
+    page.page.click("[data-tab=job]")
+    opened(page, FIRST)
+    offered(page, "second.job")
+    (tmp_path / "jobs" / "job-1.job").write_text("WAIT 9 s\n", encoding="utf-8")
+    page.page.click("#new-job")
+    opened(page, "")
+    assert page.page.input_value("#jobs") == "job-2.job"
+
+
+def test_job_that_could_not_be_read_is_read_when_the_page_is_connected_again(
+    served: RunningPendant, chromium: Any
+) -> None:
+    context = chromium.new_context(viewport={"width": 1440, "height": 900})
+    context.route("**/desk", lambda route: route.abort())
+    page = Page(chromium, served.url, context=context)
+    page.page.locator("#message.bad", has_text="no connection to the server").wait_for(timeout=WAIT)
+    assert page.page.evaluate("document.getElementById('text').readOnly")
+    context.unroute("**/desk")
+    for offline in (True, False):
+        context.set_offline(offline)
+        page.page.wait_for_timeout(100)
+    opened(page, FIRST)
+    assert not page.page.evaluate("document.getElementById('text').readOnly")

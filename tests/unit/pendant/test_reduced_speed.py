@@ -11,7 +11,10 @@ import pytest
 
 from pendant_kinematics import fastest, points_of
 from servotwin.control.main.overshoot import overshoot_of, rise
+from servotwin.control.main.point_speed import FastestPoint
 from servotwin.mechanism.model import Array
+from servotwin.motion.planner import plan
+from servotwin.motion.requests import MoveJ, Speed
 from servotwin.pendant.cell.run import Cell
 from servotwin.pendant.cell.setup import CellSettings
 from servotwin.pendant.cell.speed_watch import SpeedWatch
@@ -165,6 +168,43 @@ def test_overshoot_is_that_of_loops_that_feed_forward() -> None:
     assert (np.diag(forward) > 3e-3).all()
 
 
+def test_overshoot_of_a_closed_chain_is_that_of_its_open_drawing() -> None:
+    """Its loops do not close at every pose within the limits; home and the poses at which they do are enough."""
+    opened, closed = (
+        overshoot_of(one.robot, one.limits, one.description)
+        for one in (LiveRobot("palletizer-4"), LiveRobot("palletizer-4-loops"))
+    )
+    np.testing.assert_allclose(closed.ramps, opened.ramps, rtol=0.3, atol=2e-4)
+
+
+def test_bound_is_kept_though_friction_does_not_shrink_with_the_speed() -> None:
+    """Of a job at full speed a sixth is allowed, but its friction frees as much speed: the model had 312 mm/s."""
+    live, rng = LiveRobot("puma560"), np.random.default_rng(1)
+    robot, limits = live.robot, live.limits
+    overshoot = overshoot_of(robot, limits, live.description)
+    points = {robot.mechanism.tool: np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 0.2]])}
+    held, tops, wholes = FastestPoint(robot, points, 0.25, overshoot), [], []
+    assert overshoot.friction[0] > 0.05  # rad/s, with an arm of 0.9 m
+    for _ in range(20):
+        q, size = rng.uniform(limits.q_min, limits.q_max), rng.uniform(0.0, 0.3, robot.n) * limits.speed
+        each = held.each(q)
+        kept = size * held.part(q, size)
+        tops.append(float(each @ (kept + overshoot.beyond(kept))))
+        line = size * held.allowed / float(each @ size)  # of a motion that has all that is allowed
+        share = held.part_freed(q, line)
+        tops.append(share * held.allowed + float(each @ overshoot.beyond(share * line)))
+    assert max(tops) == pytest.approx(0.23, abs=1e-6)
+    for _ in range(5):
+        start, goal = robot.q_home + rng.uniform(-0.8, 0.8, (2, robot.n))
+        motion = plan(robot, start, [MoveJ(goal, Speed("fraction", 1.0))], limits)
+        rate = held.rate(motion)
+        q, qd, qdd = motion.sample(np.linspace(0.0, motion.duration, 300))
+        beyond = overshoot.beyond(rate * np.abs(qd)) + rate**2 * np.abs(qdd) @ overshoot.ramps.T
+        each = np.stack([held.speeds(q, np.tile(one, (300, 1))) for one in np.eye(robot.n)], axis=1)
+        wholes.append(float((held.speeds(q, rate * qd) + (each * beyond).sum(axis=1)).max()))
+    assert 0.2 < max(wholes) <= 0.2501
+
+
 LANCE = "format: servotwin-points/1\nrobot: gsis-scara\ntools: {lance: {x: 3 m}}\npoints:\n"
 WAYS = "".join(
     f"  P{k}: {{joints: {{A: {turn} deg, B: 10 deg, Z: 0 mm, W: 0 deg}}}}\n"
@@ -220,6 +260,35 @@ def test_jog_that_is_refused_says_why(tmp_path: Path) -> None:
     answer = operated.press("load", job="a.job")
     assert not answer["ok"]
     assert "press Reset" in answer["text"]
+
+
+@pytest.mark.parametrize("pressed", ["mode", "stop"])
+def test_selector_turned_to_t1_in_a_quick_jog_waits_for_the_measured_arm(
+    pressed: str, tmp_path: Path
+) -> None:
+    """Drives come after a reference that stands: the arm is still faster than T1 allows, which took the power."""
+    operated = Operated(tmp_path, "palletizer-4", "drives").ready()
+    assert operated.press("mode", mode="T2")["ok"]
+    operated.held = {"switch": 0}
+    operated.run(2)
+    operated.hold(hold=True, frame="joint", direction=[1.0, 0.0, 0.0, 0.0], speed=1.0)
+    operated.run(800)
+    panel = operated.cell.panel
+    assert panel.speed > 1.0
+    if pressed == "stop":
+        assert operated.press("stop")["ok"]
+        operated.hold()
+        while operated.state != "ready":
+            operated.run(1)
+    assert operated.press("mode", mode="T1")["ok"]
+    while operated.state != "ready":
+        operated.run(1)
+    assert panel.speed > 0.25
+    assert panel.mode.value == "T2"
+    operated.run(300)
+    assert panel.mode.value == "T1"
+    assert operated.state == "ready"
+    assert operated.cell.live.controller.alarms == []
 
 
 def test_jog_on_drives_leaves_time_for_what_its_loops_need(tmp_path: Path) -> None:

@@ -148,3 +148,9 @@ def test_links_that_lead_outward_are_not_listed(tmp_path: Path) -> None:
     (folder / "link.job").symlink_to(tmp_path / "outer.job")
     own.save("own.job", "WAIT 1 s\n")
     assert own.jobs() == ["own.job"]
+
+
+def test_text_of_a_job_has_the_line_ends_that_a_page_shows(tmp_path: Path) -> None:
+    own = bench(tmp_path)
+    (tmp_path / "own.job").write_bytes(b"WAIT 1 s\r\nWAIT 2 s\rWAIT 3 s\n")
+    assert own.read("own.job") == "WAIT 1 s\nWAIT 2 s\nWAIT 3 s\n"  # else it counts as changed for ever

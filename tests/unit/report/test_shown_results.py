@@ -6,6 +6,7 @@ import importlib.util
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -162,7 +163,8 @@ def test_results_are_a_line_as_plain_text() -> None:
     run = st.run_job("scara-pick-and-place")
     for result in (
         run, run.result, st.info("gsis-scara"), st.tune("gsis-scara"), st.plan_job("scara-pick-and-place"),
-        st.derive(st.load_robot("met-two-link")),
+        st.derive(st.load_robot("met-two-link")), st.statics("gsis-scara"), st.workspace("gsis-scara"),
+        st.read_catalogue(), st.plan_calibration("gsis-scara", count=5),
     ):  # fmt: skip
         assert len(repr(result)) < 200, type(result)
         assert repr(result).startswith(f"<{type(result).__name__} of ")
@@ -184,3 +186,25 @@ def test_compared_run_is_like_itself_and_draws_itself(tmp_path: Path) -> None:
     assert found.to_frame()["rms"].max() < 1e-6
     assert isinstance(found.plot(), go.Figure)
     assert found.report(tmp_path / "out").page.exists()
+
+
+def test_info_in_a_notebook_shows_the_limits_of_joints_that_turn_and_of_those_that_slide() -> None:
+    shown = st.info("gsis-scara")._repr_html_()
+    units = {
+        axis["name"]: "mm" if axis["type"] == "prismatic" else "deg" for axis in st.info("gsis-scara")["axes"]
+    }
+    for name, unit in units.items():
+        row = shown.split(f">{name}</td>")[1].split("</tr>")[0]
+        assert f" {unit}</td>" in row, row
+        assert f" {unit}/s</td>" in row, row
+
+
+def test_table_in_a_notebook_has_the_columns_of_all_rows() -> None:
+    shown = table([{"a": 1}, {"a": 2, "b": 3}])
+    assert '<td class="number">3</td>' in shown
+
+
+def test_statics_of_joints_without_load_are_zero_and_no_rounding() -> None:
+    found = st.statics("palletizer-4", q=[0.3, 0.2, 0.1, 0.4])
+    noisy = replace(found, tau_gravity=found.tau_gravity + np.array([5e-16, 0.0, 0.0, 0.0]))
+    assert noisy.to_frame()["weight"].iloc[0] == 0.0

@@ -10,7 +10,7 @@ import pytest
 
 import servotwin as st
 from servotwin.description.load import CATALOGUE, read_description
-from servotwin.errors import InputError
+from servotwin.errors import InputError, ServotwinError
 from servotwin.robot.described import description_of, source_of
 
 SCARA = CATALOGUE / "gsis-scara.yaml"
@@ -81,9 +81,13 @@ def test_scenario_is_asked_for_where_a_robot_is_given() -> None:
         lambda: st.fkine("gsis-scara", [0.0, np.nan, 0.0, 0.0]),
         lambda: st.fkine("gsis-scara", [0.0, 0.0]),
         lambda: st.fkine("gsis-scara", "1 deg"),
+        lambda: st.fkine("gsis-scara", ["1 deg"] * 4),
         lambda: st.fkine("gsis-scara", [0.0] * 4, frame="tool", every=True),
         lambda: st.ikine("gsis-scara", [np.nan, 0.0, 0.0]),
         lambda: st.ikine("gsis-scara", [0.4, 0.2]),
+        lambda: st.ikine("gsis-scara", ["0.4", "a", 0.0]),
+        lambda: st.ikine("gsis-scara", [0.4, 0.2, 0.0], []),
+        lambda: st.ikine("gsis-scara", [0.4, 0.2, 0.0], 0.1),
         lambda: st.ikine("gsis-scara", [0.4, 0.2, 0.0], near="1 deg", every=True),
         lambda: st.rne("gsis-scara", [0.0, np.inf, 0.0, 0.0]),
         lambda: st.jog("gsis-scara", "A"),
@@ -93,7 +97,7 @@ def test_scenario_is_asked_for_where_a_robot_is_given() -> None:
     ],
 )
 def test_refusals_in_python_name_arguments_and_no_options(call: Callable[[], Any]) -> None:
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(ServotwinError) as caught:
         call()
     assert "--" not in str(caught.value)
     assert "\n" not in str(caught.value)

@@ -34,6 +34,8 @@ def test_carriages_of_a_gantry_run_on_rails_and_its_ram_in_a_sleeve(tmp_path: Pa
     # Posts below both ends of the first rail, no bar through the middle; all of it is in the picture.
     posts = [s for s in base["shapes"] if s["kind"] == "cylinder"]
     assert [post["a"][2] for post in posts] == [0.0, 0.0]
+    reach = max(abs(post["a"][0] - 0.5 * sum(p["a"][0] for p in posts)) + post["r"] for post in posts)
+    assert reach < 0.5 * boxes(base, "base")[0].max()  # none looks out of the end of the beam
     assert not [s for s in base["shapes"] if s["kind"] == "capsule"]
     room = np.array(scene["fit"])
     assert room[:, 0].max() > 2.5

@@ -351,6 +351,15 @@ def test_arm_without_power_does_not_move_whatever_is_pressed() -> None:
     np.testing.assert_array_equal(live.q, stood)
 
 
+def test_arm_that_never_had_power_hangs_in_its_brakes_however_slowly_they_close() -> None:
+    slow = BRAKES | {f"axes.{axis}.brake.delay": "50 ms" for axis in SCARA.joint_names}
+    live = LiveRobot("gsis-scara", slow, drives=True, q=np.array(list(START.values())))
+    begun = live.q
+    for _ in range(10):
+        live.step()
+    np.testing.assert_array_equal(live.q, begun)
+
+
 def test_budget_of_the_settings_stays_where_the_call_states_only_the_other_limit() -> None:
     settings = JobSettings(budget=Budget(memory=1.0))
     with pytest.raises(InputError, match="expected at most 1 B:"):

@@ -297,6 +297,26 @@ def test_zoom_changes_no_bit_of_a_run_whatever_happens_in_it(tmp_path: Path, met
     assert result.zoom
 
 
+def test_zoom_changes_no_bit_where_the_window_of_elastic_gears_is_left_under_way(tmp_path: Path) -> None:
+    """Its steps from edge to edge are there from the start with a zoom; without, they come when they are needed."""
+    gear = {"stiffness": "46000 N*m/rad", "damping": "1 N*m*s/rad"}
+    inertia = {"tensor": dict.fromkeys(("xx", "yy", "zz"), "0.001 kg*m^2")}
+    link = {"mass": "0.4 kg", "center": ["0.05 m", "0 m", "0 m"], "inertia": inertia}
+    motor = {**small.PMSM, "coulomb_friction": "0.03 N*m"}
+    axis = small.axis(origin=small.HORIZONTAL, encoder={"bits": 36}, motor=motor, gear=gear, link=link)
+    move = [{"to": {"A": "0.13 rad"}, "dwell": "0.01 s"}]
+    ends = []
+    for zoom in ({}, {"zoom": {"at": "0 s", "span": "1 ms"}}):
+        record = {"every": "1 ms", **zoom}
+        scenario = {"start": {"A": "0.1 rad"}, "move": move, "record": record, "solver": {"method": "fast"}}
+        run = small.prepared(tmp_path, small.robot(axes={"A": axis}), scenario)
+        result = carry_out(run, lambda part: None)
+        ends.append(end_state(run))
+        assert result.summary["windows"]["rejected"].keys() == {"bent_load"}
+        assert result.summary["windows"]["carried"]["elastic"] > 1000
+    assert ends[0] == ends[1]
+
+
 @pytest.mark.parametrize("method", ["fast", "rk4"])
 def test_zoom_is_the_same_whether_code_for_events_was_there_or_came_later(
     tmp_path: Path, method: str

@@ -134,7 +134,10 @@ class Following:
         return float(ends[0, 0]), float(ends[1, 0])
 
     def braking_times(self, q: Array, qd: Array) -> Array:
-        """How long motors take (k,) [s] to bring speeds (k, n) of joints at q (k, n) to rest, all in proportion."""
+        """How long motors take (k,) [s] to bring speeds (k, n) of joints at q (k, n) to rest, all in proportion.
+
+        nan where the voltage leaves a motor no torque.
+        """
         moves = np.abs(qd).max(axis=1, initial=0.0) > TINY
         ends = self._ends(q, qd, np.zeros_like(qd), qd)
         return np.where(moves, 1.0 / np.maximum(-ends[0], TINY), 0.0)

@@ -15,6 +15,8 @@ docs/theory/time-scaling.md.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,7 +29,7 @@ from servotwin.control.tuning.valve import ValveModel
 from servotwin.description.drive_data import drives_of
 from servotwin.description.frames import Array
 from servotwin.description.schema import RobotDescription
-from servotwin.errors import UnsupportedError
+from servotwin.errors import KinematicsError, UnsupportedError
 from servotwin.motion.limits import MotionLimits
 from servotwin.robot.robot import Robot
 from servotwin.robot.shafts import motor_inertia
@@ -69,7 +71,9 @@ def overshoot_of(robot: Robot, limits: MotionLimits, description: RobotDescripti
     poses = np.random.default_rng(0).uniform(low, high, (POSES, robot.n))
     N = np.asarray(robot.mechanism.rotors.N, dtype=np.float64)
     back = np.linalg.inv(N)
-    D = np.stack([back.T @ robot.inertia(q, drives=True) @ back for q in poses])
+    D = np.stack(
+        [back.T @ M @ back for M in [robot.inertia(robot.q_home, drives=True), *_inertias(robot, poses)]]
+    )
     loads = np.diagonal(D, axis1=1, axis2=2)
     pushed = (np.abs(D) / loads[:, :, None]).max(axis=0)  # D_ik / D_ii
     found, freed = np.zeros((len(N), len(N))), np.zeros(len(N))
@@ -86,6 +90,13 @@ def overshoot_of(robot: Robot, limits: MotionLimits, description: RobotDescripti
         dry = float(abs(drive.shaft_friction.torque(CREEP)))
         freed[j] = 2.0 * after * dry / min(home[j], loads[:, j].min())
     return Overshoot(np.abs(back) @ found @ np.abs(N), np.abs(back) @ freed)
+
+
+def _inertias(robot: Robot, poses: Array) -> Iterator[Array]:
+    """Mass matrices (n, n) at those of the poses (k, n) at which the loops of a closed chain close."""
+    for q in poses:
+        with suppress(KinematicsError):
+            yield robot.inertia(q, drives=True)
 
 
 def settling_rate_of(description: RobotDescription) -> float:

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from servotwin.control.main.overshoot import Overshoot
+from servotwin.control.main.overshoot import REBOUND, Overshoot
 from servotwin.control.main.time_scaling import Planned
 from servotwin.description.frames import Array
 from servotwin.robot.robot import Robot
@@ -28,6 +28,7 @@ CLOSER, WITHIN = (
     10,
 )  # intervals that may hide the top of the speed are cut, at most so many into so many parts
 KEPT = 0.85  # of the bound that motions may use: loads are not known, and curves bend between two instants
+FOUND = 1e-3  # of a rate, by which a lower one may be found
 BEYOND = 0.08  # of the bound by which the arm may be faster than a motion that speeds up (eq:overshoot)
 
 
@@ -55,15 +56,24 @@ class FastestPoint:
         """How much is allowed of speeds of joints (n,) at q (n,), at most 1, whatever signs they have."""
         each = self.each(q)
         alone = float(each @ size)
-        freed = 0.0 if self.overshoot is None else float(each @ self.overshoot.beyond(size))
-        return min(
-            self.allowed / max(alone, TINY), (1.0 - BEYOND) * self.bound / max(alone + freed, TINY), 1.0
-        )
+        return min(self.allowed / max(alone, TINY), self._part_freed(each, alone, size), 1.0)
 
     def part_freed(self, q: Array, size: Array) -> float:
         """How much is allowed of a motion at its full speed with joints at sizes (n,) of speeds, for their friction."""
-        freed = 0.0 if self.overshoot is None else float(self.each(q) @ self.overshoot.beyond(size))
-        return min((1.0 - BEYOND) * self.bound / (self.allowed + freed), 1.0)
+        return self._part_freed(self.each(q), self.allowed, size)
+
+    def _part_freed(self, each: Array, alone: float, size: Array) -> float:
+        """How much is allowed, at most 1, of a speed ``alone`` [m/s] and of sizes (n,) of joints' speeds, for friction.
+
+        What friction adds grows by less than the speeds do, in straight pieces (``Overshoot.beyond``).
+        """
+        room, overshoot = (1.0 - BEYOND) * self.bound, self.overshoot
+        if overshoot is None:
+            return min(room / max(alone, TINY), 1.0)
+        parts = np.sort(np.minimum(overshoot.friction / np.maximum(REBOUND * size, TINY), 1.0))
+        parts = np.concatenate([[0.0], parts, [1.0]])
+        speeds = parts * alone + overshoot.beyond(parts[:, None] * size) @ each
+        return float(np.interp(room, speeds, parts))
 
     def ramp_time(self, q: Array, change: Array) -> float:
         """How long loops need at least for a change (n,) of speeds at q (n,) [s], to stay below the bound."""
@@ -138,15 +148,27 @@ class FastestPoint:
         )
 
     def _rate_of_loops(self, trajectory: Planned, t: Array, top: float, overshoot: Overshoot) -> float:
-        """The rate r at which r v + r^2 w keeps the bound, w: what loops are too fast by at the full pace."""
+        """The rate r at which r v + r^2 w keeps its part of the bound, w: what loops are too fast by at the full pace.
+
+        With what friction adds at the rate r it keeps the bound.
+        """
         q, qd, qdd = trajectory.sample(t)
         beyond = np.abs(qdd) @ overshoot.ramps.T
         unit = np.eye(q.shape[1])
         each = np.stack([self.speeds(q, np.tile(one, (len(q), 1))) for one in unit], axis=1)
         excess = float((each * beyond).sum(axis=1).max())
-        top += float((each * overshoot.beyond(np.abs(qd))).sum(axis=1).max())
         kept = (KEPT + BEYOND) * self.bound
-        return min(2.0 * kept / max(top + math.sqrt(top * top + 4.0 * excess * kept), TINY), 1.0)
+        rate = min(2.0 * kept / max(top + math.sqrt(top * top + 4.0 * excess * kept), TINY), 1.0)
+
+        def kept_at(r: float) -> bool:
+            freed = float((each * overshoot.beyond(r * np.abs(qd))).sum(axis=1).max())
+            return r * top + r * r * excess + freed <= self.bound
+
+        low, high = (rate, rate) if kept_at(rate) else (0.0, rate)
+        while high - low > FOUND * high:
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if kept_at(middle) else (low, middle)
+        return low
 
     def _along(self, trajectory: Planned, t: Array) -> Array:
         """Speed of the fastest point at instants t (k,) of a planned motion [m/s]."""

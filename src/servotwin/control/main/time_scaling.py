@@ -25,6 +25,9 @@ SLACK = 1e-6  # of a limit, for the rounding of a plan that uses it fully
 HALVINGS = 8
 INSTANT = 1e-4  # s, for the acceleration of the tool
 SAMPLED, LEAST, MOST = 0.01, 32, 4096  # s between samples of a speed, and how many at least and at most
+SLOWED = 8  # times that a rate is lowered for the time to brake at most
+CLOSE = 1e-3  # share of the time to brake that may be missed then
+SLOWER = 0.8  # of a rate at which a motor's voltage leaves it no torque
 RAMP = 0.016  # s in which a stop that leads comes to its full braking, and leaves it
 LAST = 0.5  # of full braking: what is left of the rate ends with it in one period
 BATCH = 256  # instants at most that are sampled at once while the rate is constant
@@ -91,16 +94,22 @@ def stoppable_rate(
 ) -> float:
     """The largest rate, at most 1, from which a motion comes to rest within a time by ``HARD`` braking.
 
-    ``braking_times`` (k,) [s] that motors need, for positions and speeds (k, n).
+    ``braking_times`` (k,) [s] that motors need, for positions and speeds (k, n), nan where they have no torque.
     """
     if not math.isfinite(seconds) or trajectory.duration <= 0.0:
         return 1.0
     count = min(max(round(trajectory.duration / SAMPLED), LEAST), MOST)
     q, qd, _ = trajectory.sample(np.linspace(0.0, trajectory.duration, count + 1))
-    longest = float((np.abs(qd) / (HARD.share * acceleration)).max(initial=0.0))
-    if braking_times is not None:
-        longest = max(longest, float(braking_times(q, qd).max(initial=0.0)))
-    return 1.0 if longest <= seconds else max(seconds, 0.0) / longest
+    longest, seconds = float((np.abs(qd) / (HARD.share * acceleration)).max(initial=0.0)), max(seconds, 0.0)
+    rate = 1.0 if longest <= seconds else seconds / longest
+    if braking_times is None:
+        return rate
+    for _ in range(SLOWED):  # friction and voltage brake a slower arm otherwise
+        longest = float(braking_times(q, rate * qd).max(initial=0.0))
+        if longest <= seconds * (1.0 + CLOSE):
+            break
+        rate *= SLOWER if math.isnan(longest) else seconds / longest
+    return rate
 
 
 def braking_slope(rate: float, slope: float, least: float, T: float) -> float:

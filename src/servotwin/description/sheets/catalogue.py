@@ -66,6 +66,11 @@ class Catalogue(Tabulates, ShowsItself):
     printed: Mapping[str, MotorDatasheet] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()  # contradictions within sheets, one line each
 
+    def __repr__(self) -> str:
+        """A line; the generic series alone would be a book."""
+        kinds = ", ".join(f"{len(getattr(self, kind))} {kind}" for kind in _KINDS)
+        return f"<Catalogue of {self.name}: {kinds}>"
+
     def __add__(self, other: Catalogue) -> Catalogue:
         """Both together; a name that both have is refused."""
         for kind in _KINDS:

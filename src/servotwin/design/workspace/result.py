@@ -94,6 +94,10 @@ class Workspace:
     heights: tuple[float, float] | None = None  # z of the frame at both ends of a slide
     progress: Callable[[str, float], None] | None = None  # told while the cube is searched
 
+    def __repr__(self) -> str:
+        """The frame and the area of the first view, on one line."""
+        return f"<{type(self).__name__} of {self.robot.name}: {self.frame} within {self.area:.4g} m2>"
+
     @property
     def region(self) -> Region:
         """The set in the first view."""

@@ -17,7 +17,7 @@ from servotwin.control.main.exchange import Reply
 from servotwin.control.main.jogging import Jog
 from servotwin.control.main.leading_stop import LATE
 from servotwin.control.main.point_speed import FastestPoint
-from servotwin.control.main.states import MAY_MOVE, Event, Mode, State
+from servotwin.control.main.states import MAY_MOVE, POWERED, Event, Mode, State
 from servotwin.control.main.time_scaling import HARD
 from servotwin.errors import InputError, ServotwinError
 from servotwin.jobs.check import Signals
@@ -312,18 +312,25 @@ class Panel:
             wanted = OperatingMode(mode)
         except ValueError:
             raise InputError(f"{mode!r}; expected T1, T2 or AUT", field="mode") from None
-        if wanted is not self.mode and self.controller.state in MAY_MOVE:
-            playing = self.controller.state in ON_PATH
-            self.live.press(Event.PAUSE, firm=True) if playing else self.live.press(Event.STOP)
-            self._wanted = wanted
-        elif wanted is not self.mode:
-            self._select(wanted)
-        else:  # back where the selector stood; what has been stopped stays so
+        if wanted is self.mode:  # back where the selector stood; what has been stopped stays so
             self._wanted = None
+        elif self._stands:
+            self._select(wanted)
+        else:
+            if self.controller.state in MAY_MOVE:
+                playing = self.controller.state in ON_PATH
+                self.live.press(Event.PAUSE, firm=True) if playing else self.live.press(Event.STOP)
+            self._wanted = wanted
         return Reply(True, self.controller.state)
 
+    @property
+    def _stands(self) -> bool:
+        """Whether the arm stands, as measured too: drives come after a reference that stands, faster than T1 allows."""
+        state = self.controller.state
+        return state not in MAY_MOVE and (state not in POWERED or self.measured_speed <= SLOW)
+
     def _select_at_rest(self) -> None:
-        if self._wanted is not None and self.controller.state not in MAY_MOVE:
+        if self._wanted is not None and self._stands:
             self._select(self._wanted)
 
     def _select(self, mode: OperatingMode) -> None:

@@ -78,8 +78,8 @@ class Scope:
             for signal, column in zip(MOTOR, columns, strict=True):
                 if column >= 0 and signal.name in OF_MOTOR:
                     unit = signal.sliding_unit if sliding[j] and signal.sliding_unit else signal.unit
-                    words = signal.name.replace("_", " ")
-                    self.signals.append(ScopeSignal(f"{name} {words}", unit.replace("_per_", "/"), "motors"))
+                    words, unit = signal.name.replace("_", " "), unit.replace("_per_", "/").replace("_", " ")
+                    self.signals.append(ScopeSignal(f"{name} motor {words}", unit, "motors"))
                     self._columns.append(int(column))
 
     def _restart(self, machine: Machine) -> None:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from servotwin.mechanism.model import Array
 
-Samples = NDArray[np.float32]
+Samples = NDArray[np.float64]  # single precision tells milliseconds apart for two hours only
 
 PICTURE = struct.Struct("<QII")  # counter, length, checksum
 RING = struct.Struct("<Q")  # rows written since the begin
@@ -26,7 +26,7 @@ HEAD_SIZE = 64
 ROWS, MOST_COLUMNS = 1 << 13, 160
 RING_AT = HEAD_SIZE + 2 * PICTURE_SIZE
 ROWS_AT = RING_AT + 64
-SIZE = ROWS_AT + ROWS * MOST_COLUMNS * 4
+SIZE = ROWS_AT + ROWS * MOST_COLUMNS * 8
 TRIES = 50
 
 
@@ -45,7 +45,7 @@ class SharedState:
             raise ValueError(f"{columns} columns; expected 1 to {MOST_COLUMNS}")
         self.memory = mmap.mmap(descriptor, SIZE)
         self.columns = columns
-        rows = np.frombuffer(self.memory, dtype=np.float32, count=ROWS * columns, offset=ROWS_AT)
+        rows = np.frombuffer(self.memory, dtype=np.float64, count=ROWS * columns, offset=ROWS_AT)
         self.rows = rows.reshape(ROWS, columns)
         self._counter = 0
 
@@ -87,5 +87,5 @@ class SharedState:
         written = self.written
         first = max(number, written - min(most, ROWS - 64), 0)
         if first >= written:
-            return written, np.zeros((0, self.columns), dtype=np.float32)
+            return written, np.zeros((0, self.columns), dtype=np.float64)
         return first, self.rows[np.arange(first, written) % ROWS].copy()

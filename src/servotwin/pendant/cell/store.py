@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -47,7 +48,7 @@ class CellFiles:
         robot, path = self.live.robot, points_path(job)
         points = read_points(path) if path.is_file() else Points(file=str(path))
         if not points.robot:
-            points = replace(points, robot=robot_reference(self._source, str(path)))
+            points = replace(points, robot=robot_reference(_beside(self._source, path), str(path)))
         store = _Counted(points, robot.joint_names, sliding_of(robot.joint_units), path)
         store.changed = self._changed
         self._store = self.live.controller.points = store
@@ -80,6 +81,13 @@ class CellFiles:
         self._programs = program.all
         self._teach(path)
         return Player(program, robot, live.limits, period=live.period_ns * 1e-9)
+
+
+def _beside(robot: str, points: Path) -> str:
+    """A robot file in the folder of the points or in the one around it by its way from here, so that both can move."""
+    file = Path(robot)
+    near = file.is_absolute() and file.parent in points.absolute().parents[:2]
+    return os.path.relpath(file) if near else robot
 
 
 class _Counted(TaughtPoints):

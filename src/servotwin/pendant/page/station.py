@@ -174,7 +174,7 @@ class Station:
         seat.scope_at = first + len(rows)
         if not len(rows):
             return None
-        chosen = np.ascontiguousarray(rows[:, (0, *seat.columns)], dtype=np.float32)
+        chosen = np.ascontiguousarray(rows[:, (0, *seat.columns)], dtype=np.float64)
         return HEAD.pack(MAGIC, first & 0xFFFFFFFF, *chosen.shape) + chosen.tobytes()
 
     async def _take(self, socket: WebSocket, seat: Seat, text: str) -> None:

@@ -51,9 +51,10 @@ class Workbench:
         return jobs_in(self.folder)
 
     def read(self, name: object) -> str:
-        """The text of a job; empty for one that is not there yet."""
+        """The text of a job with the line ends of a page; empty for one that is not there yet."""
         path = inside(self.folder, name)
-        return read_text(path, JOB) if is_there(path) else ""
+        text = read_text(path, JOB) if is_there(path) else ""
+        return text.replace("\r\n", "\n").replace("\r", "\n")
 
     def save(self, name: object, text: object) -> None:
         """Write a job, whole or not at all; one with mistakes is kept too, but does not run."""

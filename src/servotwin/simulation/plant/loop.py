@@ -35,7 +35,7 @@ from servotwin.simulation.plant.status import (
 )
 from servotwin.simulation.windows.choice import FIRST_FAST, Window
 
-EVENT_STEPS = int(Window.EVENT_STEPS)
+ELASTIC, EVENT_STEPS = int(Window.ELASTIC), int(Window.EVENT_STEPS)
 
 
 @kernel
@@ -125,12 +125,17 @@ def switch_pattern(world: Any, power: Any, motor: Any, j: int, m_a: float, m_b: 
 
 @part
 def plant(world: Any, motors: Any, end: int) -> None:
-    """Motors, gears and arm from now to the instant ``end``; nothing happens where a piece is still to be compiled."""
+    """Motors, gears and arm from now to the instant ``end``; nothing happens where a piece is still to be compiled.
+
+    A window of elastic gears that was left before such a piece came is not tried again: without what the windows
+    before it told it, it might be accepted.
+    """
     state, scratch, window = world.state, world.scratch, world.choice.window
+    left = scratch.rejected if scratch.carrier == ELASTIC else 0
     start, span = (state.now - state.period_start) * NANO, (end - state.now) * NANO
     scratch.exact_currents = 1 if window >= FIRST_FAST else 0
-    scratch.rejected, scratch.reached, scratch.carrier = 0, 0.0, window
-    if window != EVENT_STEPS:
+    scratch.rejected, scratch.reached, scratch.carrier = left, 0.0, window
+    if window != EVENT_STEPS and left == 0:
         if world.code.windows[window] == 0:
             state.status = PIECE_MISSING
             return
@@ -140,7 +145,7 @@ def plant(world: Any, motors: Any, end: int) -> None:
         if scratch.exact_currents and not scratch.rejected:
             world.counts.carried[scratch.carrier] += 1
             return
-        scratch.exact_currents = 0
+    scratch.exact_currents = 0
     world.prediction.windows = 0
     t = scratch.reached
     if span - t > CLOSE and (world.code.change_modes == 0 or world.code.windows[EVENT_STEPS] == 0):
@@ -148,6 +153,7 @@ def plant(world: Any, motors: Any, end: int) -> None:
         return
     world.counts.carried[EVENT_STEPS if span - t > CLOSE else window] += 1
     world.counts.rejected[scratch.rejected] += 1
+    scratch.rejected = 0
     while span - t > CLOSE:
         following = next_edge(world, motors, start, t, span)
         sample_peaks(world, motors)

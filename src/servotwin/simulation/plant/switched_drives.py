@@ -39,7 +39,8 @@ class SwitchedDrives:
         lines = command["enable"].tobytes() + command["brake_released"].tobytes()
         if lines == self.obeyed:
             return
-        if self.enabled is None:  # a machine begins with its drives enabled and its brakes released
+        begins = self.enabled is None
+        if begins:  # a machine begins with its drives enabled and its brakes released
             self.enabled = self.released = np.ones(m, dtype=bool)
         before, held = self.enabled, self.released
         self.obeyed = lines
@@ -47,15 +48,17 @@ class SwitchedDrives:
         for j in np.flatnonzero(before & ~self.enabled):
             open_winding(machine, int(j))
         for j in np.flatnonzero(held & ~self.released):
-            self._begin_to_close(machine, int(j))
+            self._begin_to_close(machine, int(j), at_once=begins)  # one that never had voltage is closed
         closed, opened = self.enabled & ~before, self.released & ~held
         machine.power["off"] = int(self.lost or not self.enabled.any())
         if closed.any() or opened.any():
             self._switch_on(machine, closed, opened)
 
-    def _begin_to_close(self, machine: Machine, j: int) -> None:
+    def _begin_to_close(self, machine: Machine, j: int, at_once: bool) -> None:
         delay = int(machine.motors["brake_delay"][j])
-        if delay >= 0:
+        if delay >= 0 and at_once:
+            close_brake(machine, j)
+        elif delay >= 0:
             self.closing.append((int(machine.world["state"]["now"][0]) + delay, j))
             self.closing.sort()
 

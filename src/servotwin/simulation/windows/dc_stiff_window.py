@@ -6,10 +6,12 @@ their own torques, and the torque lines a of eq:moment-match,
 
 .. math::
 
-    \alpha = \beta_0 + B (a_0 - \tau_c - f \omega_0), \qquad j = \beta_1 + B (a_1 - f \alpha)    (eq:sliding-motors)
+    \alpha = \beta_0 + B \Bigl(a_0 - \tau_c - f \omega_0 + \tfrac{S^2}{12} f j\Bigr), \qquad
+    j = \beta_1 + B \Bigl(a_1 - f \alpha - \tfrac S2 f j\Bigr)                                  (eq:sliding-motors)
 
-and the currents under these speeds (eq:window-current) agree with each other after a few rounds. Any other window is
-left to ``stiff_motors``, which goes from edge to edge.
+where the line with the impulse and the moment of :math:`\tfrac12 f j t^2` stands for it, and the currents under these
+speeds (eq:window-current) agree with each other after a few rounds. Any other window is left to ``stiff_motors``, which
+goes from edge to edge.
 """
 
 from __future__ import annotations
@@ -57,8 +59,11 @@ def dry_torque(motor: Any) -> float:
 
 
 @helper
-def speeds_of_lines(world: Any, motors: Any) -> None:
-    """Accelerations and jerks of these motors under their torque lines and friction (eq:sliding-motors)."""
+def speeds_of_lines(world: Any, motors: Any, span: float) -> None:
+    """Accelerations and jerks of these motors under their torque lines and friction (eq:sliding-motors).
+
+    Friction answers to the jerk of the round before.
+    """
     elastic, prediction, line, drift = (
         world.elastic_window,
         world.prediction,
@@ -67,14 +72,16 @@ def speeds_of_lines(world: Any, motors: Any) -> None:
     )
     count, stiff, net = elastic.stiff_count, elastic.stiff, world.scratch.motor_torque
     for r in range(count):
-        net[r] = line.a0[stiff[r]] - elastic.friction[stiff[r]]
+        bent = motors[stiff[r]].f * prediction.jerk[stiff[r]] * span * span / 12.0
+        net[r] = line.a0[stiff[r]] - elastic.friction[stiff[r]] + bent
     for r in range(count):
         total = drift[0, r]
         for q in range(count):
             total += elastic.B[r, q] * net[q]
         prediction.alpha[stiff[r]] = total  # eq:sliding-motors
     for r in range(count):
-        net[r] = line.a1[stiff[r]] - motors[stiff[r]].f * prediction.alpha[stiff[r]]
+        f, alpha, jerk = motors[stiff[r]].f, prediction.alpha[stiff[r]], prediction.jerk[stiff[r]]
+        net[r] = line.a1[stiff[r]] - f * (alpha + 0.5 * span * jerk)
     for r in range(count):
         total = drift[1, r]
         for q in range(count):
@@ -120,31 +127,32 @@ def agree(world: Any, motors: Any, u: float, start: float, span: float) -> bool:
         motor = motors[j]
         window_functions_of(dc.G, dc.known, j, dc.decay[j], span)
         answer_to_pulses(world, motor, j, elastic.i[j], u, start, span)
-        dc.ripple[0, j] = dc.ripple[1, j] = prediction.snap[j] = 0.0
+        dc.ripple[0, j] = dc.ripple[1, j] = prediction.snap[j] = prediction.jerk[j] = 0.0
         line.a0[j], line.a1[j] = dc.K[j] * elastic.i[j], 0.0
         elastic.friction[j] = dry_torque(motor) + motor.f * motor.w
-    speeds_of_lines(world, motors)
+    speeds_of_lines(world, motors, span)
     lines_of_speeds(world, span)
-    speeds_of_lines(world, motors)
+    speeds_of_lines(world, motors, span)
     lines_of_speeds(world, span)  # beside lines of other speeds the ripple would have an impulse
     ripple_of_sliding(world, u, span)
-    speeds_of_lines(world, motors)
+    speeds_of_lines(world, motors, span)
     for _ in range(ROUNDS):
         for r in range(elastic.stiff_count):
             j = elastic.stiff[r]
             prediction.d_alpha[j], prediction.d_jerk[j] = prediction.alpha[j], prediction.jerk[j]
         lines_of_speeds(world, span)
-        speeds_of_lines(world, motors)
-        if missed_speed(world, span) <= AGREED:
+        speeds_of_lines(world, motors, span)
+        if missed_speed(world, motors, span) <= AGREED:
             return True
     return False
 
 
 @helper
-def missed_speed(world: Any, span: float) -> float:
+def missed_speed(world: Any, motors: Any, span: float) -> float:
     """What a further round would change in the speeds at the end of the window, the most of all [rad/s].
 
-    Torques answer to accelerations by less than K / L S^2 / 6 of those of a round before.
+    Torques answer to accelerations by less than K^2 / L S^2 / 6 of those of a round before, friction to jerks by less
+    than f S / 3.
     """
     elastic, prediction, dc = world.elastic_window, world.prediction, world.dc
     worst = 0.0
@@ -152,9 +160,9 @@ def missed_speed(world: Any, span: float) -> float:
         answer = 0.0
         for q in range(elastic.stiff_count):
             k = elastic.stiff[q]
-            changed = abs(prediction.alpha[k] - prediction.d_alpha[k])
-            changed += span * abs(prediction.jerk[k] - prediction.d_jerk[k])
-            answer += abs(elastic.B[r, q] * dc.K[k] * dc.emf_rate[k]) * changed
+            bent = abs(prediction.jerk[k] - prediction.d_jerk[k])
+            changed = abs(prediction.alpha[k] - prediction.d_alpha[k]) + span * bent
+            answer += abs(elastic.B[r, q]) * (dc.K[k] * dc.emf_rate[k] * changed + 2.0 * motors[k].f * bent)
         worst = max(worst, answer * span * span * span / 6.0)
     return worst
 
@@ -203,7 +211,8 @@ def end_sliding(world: Any, motor: Any, j: int, u: float, start: float, span: fl
     elastic.i[j], elastic.w[j] = dc.i_end[j], w + span * (alpha + 0.5 * span * jerk)
     elastic.impulse[j], elastic.charge[j] = K * dc.Q[j], dc.Q[j]
     lost = span * (begins + f * (0.5 * span * alpha + s2 * jerk / 6.0))
-    lever = s2 * (0.5 * begins + f * (span * alpha / 3.0 + s2 * jerk / 8.0))
+    # the ripple shakes the speed without an impulse of friction, but with a moment
+    lever = s2 * (0.5 * begins + f * (span * alpha / 3.0 + s2 * jerk / 8.0)) - f * dc.shake[0, j]
     elastic.passed[j, 0], elastic.passed[j, 1] = K * dc.Q[j] - lost, K * dc.M1[j] - lever
     middle, end = w + 0.5 * span * (alpha + 0.25 * span * jerk), elastic.w[j]
     work = begins * w + 4.0 * (dry + f * middle) * middle + (dry + f * end) * end

@@ -50,40 +50,53 @@ export class Editor {
     byId('jobs').replaceChildren(...all.map(name => new Option(name, name)));
     byId('jobs').value = this.wanted;
   }
-  // Several may be asked for before the first answer: the last one counts. What is typed meanwhile is saved first.
-  async open(name) {
+  // Asks for what is shown next, once all that was typed is saved. Several may be asked for before the first answer:
+  // the last one counts, and the others get null.
+  async next(name, what, words = {}) {
     const mine = ++this.opening;
     this.wanted = name;
     let answer;
     do {
       const saved = !this.dirty || await this.save();
-      if (mine !== this.opening) return;
-      answer = saved ? await desk('read', { name }) : null;
-      if (mine !== this.opening) return;
-      if (!answer?.ok) { if (answer) this.message(answer.text, true); this.wanted = this.name; this.choices(); return; }
+      if (mine !== this.opening) return null;
+      answer = saved ? await desk(what, words) : null;
+      if (mine !== this.opening) return null;
+      if (!answer?.ok) { if (answer) this.message(answer.text, true); this.wanted = this.name; this.choices(); return null; }
     } while (this.dirty);
+    return answer;
+  }
+  async open(name) {
+    const answer = await this.next(name, 'read', { name }), mine = this.opening;
+    if (!answer) return;
     this.take(name, answer.content);
     await this.list();
+    if (mine !== this.opening) return; // the points of another one may be loaded by now
     const points = await press('load', { job: name });
     if (points.ok && mine === this.opening && !this.dirty) this.loaded = name;
   }
   // The file may have changed: a point that is renamed is renamed in the job, too. What is typed stays.
   async again() {
-    const mine = this.opening, name = this.name;
+    const mine = this.opening, name = this.name, before = this.text.value;
     if (!this.dirty && !this.text.readOnly) {
-      const answer = await desk('read', { name });
-      if (answer.ok && mine === this.opening && !this.dirty && this.text.value !== answer.content) { this.take(name, answer.content); return; }
+      const answer = await desk('read', { name }), untouched = mine === this.opening && !this.dirty && this.text.value === before;
+      if (answer.ok && untouched && before !== answer.content) { this.take(name, answer.content); return; }
     }
     this.check();
   }
+  // This page operates, at first or again: another one may have loaded another job, or changed this one.
+  async begin() {
+    this.loaded = '';
+    if (!this.text.readOnly) { this.again(); return; }
+    const before = this.opening;
+    await this.list();
+    if (before === this.opening) this.open(this.wanted);
+  }
   async create() {
-    const mine = ++this.opening;
-    while (this.dirty) {
-      const saved = await this.save();
-      if (!saved || mine !== this.opening) return;
-    }
+    const answer = await this.next(this.name, 'jobs');
+    if (!answer) return;
+    this.names = answer.jobs;
     let k = 1;
-    while ((this.names || []).includes(`job-${k}.job`)) k++;
+    while (this.names.includes(`job-${k}.job`)) k++;
     this.wanted = `job-${k}.job`;
     this.take(this.wanted, '');
     this.dirty = true;
@@ -172,33 +185,31 @@ export class Editor {
   }
   buttons() {
     const said = answer => { if (!answer.ok) this.message(answer.text, true); };
+    // What is played is what is shown: saved, and loaded by this page.
+    const loaded = async () => {
+      if (this.wanted !== this.name) { this.message(`${this.wanted} is not open yet`, true); return false; }
+      if (this.dirty && !(await this.save())) return false;
+      if (this.loaded === this.name && this.job === this.name) return true;
+      const name = this.name, answer = await press('load', { job: name });
+      said(answer);
+      if (answer.ok) this.loaded = name;
+      return answer.ok;
+    };
     const start = async () => {
       if (this.state === 'paused') return said(await press('resume'));
-      if (this.dirty && !(await this.save())) return;
-      if (this.loaded !== this.name) {
-        const loaded = await press('load', { job: this.name });
-        if (!loaded.ok) return said(loaded);
-        this.loaded = this.name;
-      }
-      said(await press('run'));
+      if (await loaded()) said(await press('run'));
     };
     const moving = (id, work) => holdButton(byId(id), () => { holdMotion(true); work(); }, () => holdMotion(false));
     moving('run', start);
     moving('forward', async () => {
-      if (this.state !== 'paused' && (this.dirty || this.loaded !== this.name)) {
-        if (this.dirty && !(await this.save())) return;
-        const loaded = await press('load', { job: this.name });
-        if (!loaded.ok) return said(loaded);
-        this.loaded = this.name;
-      }
-      said(await press('single step'));
+      if (this.state === 'paused' || await loaded()) said(await press('single step'));
     });
     moving('back', async () => said(await press('step back')));
     byId('pause').onclick = async () => said(await press('pause'));
     byId('stop').onclick = async () => said(await press('stop'));
   }
   show(picture) {
-    this.state = picture.state;
+    this.state = picture.state; this.job = picture.job;
     byId('run').textContent = picture.state === 'paused' ? 'Resume' : 'Start';
     byId('run').title = picture.mode === 'AUT' ? '' : 'Hold it, and the enabling switch';
     const line = picture.job === this.name && picture.line && ['running', 'stepping', 'pausing', 'paused'].includes(picture.state) ? picture.line : null;

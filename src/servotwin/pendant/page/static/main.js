@@ -102,15 +102,16 @@ function banner() {
   box.hidden = !text; box.textContent = text;
 }
 on('picture', show);
-let opened = false;
+let operated = false;
 on('seat', s => {
   const operates = s.role === 'operator';
   byId('seat-words').textContent = operates ? `you operate${s.pages > 1 ? `, ${s.pages - 1} watch` : ''}` : s.operator ? 'you watch' : 'nobody operates';
   byId('take').hidden = operates || !s.mayOperate;
   document.body.classList.toggle('viewer', !operates);
   banner();
-  if (operates && s.ready && !opened) { opened = true; editor.list().then(() => { if (!editor.opening) editor.open(editor.name); }); }
+  if (operates && s.ready && !operated) editor.begin();
+  operated = operates && s.ready;
 });
-on('down', () => { byId('state').textContent = 'offline'; byId('state').className = 'chip bad'; banner(); });
+on('down', () => { operated = false; byId('state').textContent = 'offline'; byId('state').className = 'chip bad'; banner(); });
 connect();
 window.pendant = { seat, held, get picture() { return picture; } };

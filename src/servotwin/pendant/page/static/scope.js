@@ -53,7 +53,7 @@ export class ScopeView {
   take(buffer) {
     const head = new Uint32Array(buffer, 0, 4);
     if (head[0] !== MAGIC || head[3] !== this.chosen.length + 1 || this.frozen) return;
-    const rows = new Float32Array(buffer, 16), width = head[3];
+    const rows = new Float64Array(buffer, 16), width = head[3];
     for (let r = 0; r < head[2]; r++) {
       const t = rows[r * width];
       if (this.time.length && t <= this.time[this.time.length - 1]) continue;

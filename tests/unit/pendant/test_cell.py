@@ -16,6 +16,7 @@ from pendant_kinematics import fastest, points_of
 from servotwin.control.main.alarms import Alarm, AlarmKind
 from servotwin.errors import InputError
 from servotwin.jobs.points_file import read_points, robot_path
+from servotwin.pendant.cell.enabling import SPARE, STOP_WITHIN
 from servotwin.pendant.cell.folder import inside
 from servotwin.pendant.cell.picture import HELP, picture
 from servotwin.pendant.cell.run import Cell
@@ -389,6 +390,32 @@ WAYS_OF = {
         "J1: 60 deg, J2: 20 deg, J3: -10 deg, J4: 50 deg, J5: -30 deg, J6: 70 deg",
     ),
 }
+
+
+@pytest.mark.parametrize(
+    ("robot", "mode", "held"),
+    [
+        ("puma560", "T1", {"frame": "base", "direction": [1, 0, 0, 0, 0, 0]}),
+        ("puma560", "T2", {"frame": "base", "direction": [1, 0, 0, 0, 0, 0]}),
+        ("sixaxis-5kg", "T2", {"frame": "joint", "direction": [1, 1, 0, 0, 0, 0]}),
+    ],
+)
+def test_jog_stands_200_ms_after_its_page_was_lost(
+    robot: str, mode: str, held: dict[str, Any], tmp_path: Path
+) -> None:
+    operated = Operated(tmp_path, robot).ready()
+    first = {"frame": "joint", "direction": [0, -1, 1, 0, -1, 0]}  # away from the singular home
+    for selected, jogged, seconds in (("T2", first, 1.0), (mode, held, 0.6)):
+        operated.held = {"switch": 0}
+        operated.run(int(0.5e9 / operated.T))
+        assert operated.press("mode", mode=selected)["ok"]
+        operated.run(2)
+        operated.hold(hold=True, **jogged)
+        operated.run(int(seconds * 1e9 / operated.T))
+    assert operated.state == "jogging"
+    assert operated.cell.live.command.qd.any()
+    operated.run((STOP_WITHIN - SPARE) // operated.T, heard=False)
+    assert not operated.cell.live.command.qd.any()
 
 
 def runs_a_job(

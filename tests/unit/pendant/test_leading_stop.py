@@ -87,6 +87,44 @@ def test_measured_tool_stands_200_ms_after_the_page_was_heard_of(robot: str, tmp
         assert controller.alarms == []
 
 
+@pytest.mark.parametrize("mode", ["T1", "T2"])
+def test_slow_job_by_hand_stands_in_time_too(mode: str, tmp_path: Path) -> None:
+    ways = (
+        "th1: -60 deg, th2: 90 deg, th3: -90 deg, th5: 0 deg",
+        "th1: 60 deg, th2: 70 deg, th3: -60 deg, th5: 90 deg",
+    )
+    job = "MOVEJ P1 SPEED 20%\nMOVEJ P2 SPEED 20%\n" * 20
+    operated = runs_a_job(tmp_path, "palletizer-4", mode, plant="drives", job=job, ways=ways)
+    until_fast(operated, 0.03)
+    operated.run(100)
+    assert operated.cell.panel._patience() > operated.cell.panel.lease.lease_ns  # what is held ends first
+    since, tool = operated.now, Tool(operated)
+    operated.run(int(0.4e9 / operated.T), heard=False, each=tool.look)
+    assert operated.state == "paused"
+    assert tool.fast_ns - since <= STOP_WITHIN - SPARE
+
+
+@pytest.mark.parametrize(("robot", "plant"), [("gsis-scara", "drives"), ("palletizer-4", "ideal")])
+def test_way_home_stands_in_time_too(robot: str, plant: str, tmp_path: Path) -> None:
+    slow = {f"axes.{axis}.limits.acceleration": "400 deg/s^2" for axis in ("th1", "th2", "th3")}
+    operated = Operated(tmp_path, robot, plant, overrides=slow if plant == "ideal" else None).ready()
+    T, n = operated.T, operated.cell.live.robot.n
+    assert operated.press("mode", mode="T2")["ok"]
+    operated.run(3)
+    operated.hold(hold=True, frame="joint", direction=[1.0] + [0.0] * (n - 1))
+    operated.run(int(1.0e9 / T))
+    operated.hold(hold=True)
+    operated.run(int(0.5e9 / T))
+    assert operated.press("home")["ok"]
+    operated.run(int(0.4e9 / T))
+    assert operated.state == "moving"
+    since, tool = operated.now, Tool(operated)
+    operated.run(int(0.4e9 / T), heard=False, each=tool.look)
+    assert operated.state == "ready"
+    assert operated.cell.live.controller.alarms == []
+    assert tool.fast_ns - since <= STOP_WITHIN - SPARE + T
+
+
 def test_page_that_was_only_late_slows_the_arm_and_its_job_goes_on(tmp_path: Path) -> None:
     operated = moves(tmp_path, "gsis-scara")
     reference = operated.cell.live.controller.reference

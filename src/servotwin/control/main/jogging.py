@@ -26,6 +26,7 @@ from servotwin.robot.robot import Robot
 Frame = Literal["joint", "base", "tool"]
 SINGULAR = 1e-2  # smallest singular value of the Jacobian near which a line is not followed
 SHARE = 0.4  # of a joint's acceleration for the change of speed along a line; the rest bends the joint path
+BRAKING = (0.99, 0.8, 0.6)  # of it that brake a line that is let go, as far as bending the path leaves them
 HALVINGS = 20  # of the interval of speeds in which the largest allowed one is looked for
 TOP = 0.9  # of a joint's speed along a line
 
@@ -132,6 +133,17 @@ def _kept(q: Array, qd: Array, v: Array, limits: MotionLimits, T: float) -> Arra
     return kept
 
 
+def stoppable_speeds(limits: MotionLimits, seconds: float) -> Array:
+    """Speeds (n,) from which joints come to rest within a time, each with its own limits."""
+    if not math.isfinite(seconds):
+        return limits.speed
+    a, jerk = limits.acceleration, limits.jerk
+    ramp = np.where(np.isfinite(jerk), a / jerk, 0.0)
+    return np.minimum(
+        limits.speed, np.where(seconds >= 2.0 * ramp, a * (seconds - ramp), 0.25 * jerk * seconds**2)
+    )
+
+
 class LineJog:
     """The tool along a straight line, or turning about a fixed axis, from where it stands at rest."""
 
@@ -146,6 +158,7 @@ class LineJog:
         self.unit = unit
         self.way, self.pace = 0.0, 0.0
         self.fastest: FastestPoint | None = None  # the point that is held below a bound of speed
+        self.seconds = math.inf  # that the line may take to brake
         dq, _, sigma = self._rates(q)
         reached = robot.jacob0(q) @ dq
         rows = slice(None) if self.tracker.oriented else slice(0, 3)
@@ -195,6 +208,11 @@ class LineJog:
             return growth
         return min(growth, 1.0 / max(self.fastest.ramp_time(q, dq), 1e-12))
 
+    def _braking(self, size: Array) -> float:
+        """How fast the pace may fall where joints move with ``size`` (n,) per unit of the way."""
+        hardest = float((self.limits.acceleration / size).min())
+        return min(hardest, self.limits.tool_acceleration) if self.unit[:3].any() else hardest
+
     def step(self, q: Array, qd: Array, wanted: float, T: float) -> Motion | None:
         """The next instant on the line towards the pace ``wanted`` [m/s, rad/s]; None if the line cannot be kept."""
         dq, ddq, _ = self._rates(q)
@@ -208,9 +226,12 @@ class LineJog:
         bent = np.sqrt(SHARE * self.limits.acceleration / np.maximum(np.abs(ddq), 1e-12))
         top = float(min((TOP * self.limits.speed / size).min(), bent.min()))
         slow = max(self.pace - growth * T, 0.0)
+        braking = self._braking(size)
+        wanted = min(wanted, braking * self.seconds)
+        hard = (max(self.pace - share * braking * T, 0.0) for share in BRAKING if wanted == 0.0)
         quick = min(max(min(wanted, top), slow), self.pace + self._quickest(q, dq, growth) * T)
         for pace in dict.fromkeys(
-            (quick, 0.5 * (quick + slow), slow, max(self.pace - 2.0 * growth * T, 0.0))
+            (*hard, quick, 0.5 * (quick + slow), slow, max(self.pace - 2.0 * growth * T, 0.0))
         ):
             if pace > slow and not self._free(self.way, q, pace, dq, growth, T):
                 continue

@@ -94,7 +94,7 @@ class MainController:
         self._now_ns: int | None = None  # of the last step
         self._enabled_ns: int | None = None
         self._held_ns = 0
-        self._pausing = GENTLE
+        self._pausing, self._stopping = GENTLE, FIRM
         self._handlers: dict[Event, Callable[..., None]] = {
             Event.ENABLE: self._on_enable,
             Event.MODE: self._on_mode,
@@ -105,6 +105,7 @@ class MainController:
             Event.LOAD: self._on_load,
             Event.RUN: self._on_run,
             Event.PAUSE: self._on_pause,
+            Event.STOP: self._on_stop,
             Event.SINGLE_STEP: self._on_single_step,
             Event.STEP_BACK: self._on_step_back,
             Event.OVERRIDE: self._on_override,
@@ -119,8 +120,8 @@ class MainController:
         """Take an event of the operator, or refuse it with a reason; what it changes shows at the next step.
 
         Arguments: MODE ``mode``; JOG, NUDGE ``jog`` (a ``Jog``); GO_TO ``name``; LOAD ``program``; OVERRIDE
-        ``percent``; PAUSE ``firm``, to brake as hard as a stop, or ``hard``, with more than a cycle may use; RECORD
-        ``name`` and ``replace_old``; DELETE ``name``; RENAME ``name``, ``new_name``.
+        ``percent``; PAUSE ``firm``, to brake as hard as a stop; PAUSE and STOP ``hard``, with more than a cycle may
+        use; RECORD ``name`` and ``replace_old``; DELETE ``name``; RENAME ``name``, ``new_name``.
         """
         try:
             event = Event(event)
@@ -162,6 +163,8 @@ class MainController:
         if after is None:
             return
         self.state = after
+        if event is not Event.STOP:
+            self._stopping = FIRM
         if after not in POWERED:
             self._enabled_ns = None
             self.reference.hold(self.reference.q)
@@ -249,6 +252,11 @@ class MainController:
         asked = HARD if hard else FIRM if firm else GENTLE
         under_way = self.state is State.PAUSING
         self._pausing = max(asked, self._pausing, key=lambda pace: pace.slope) if under_way else asked
+
+    def _on_stop(self, *, hard: bool = False, **ignored: object) -> None:
+        """A stop is never refused for what comes with it."""
+        if hard:
+            self._stopping = HARD
 
     def _on_single_step(self) -> None:
         if self.reference.playback is None:
@@ -470,7 +478,8 @@ class MainController:
             case State.RUNNING | State.STEPPING:
                 return self._playing(now_ns, feedback)
             case State.PAUSING | State.STOPPING | State.HALTING:
-                pace = self._pausing if self.state is State.PAUSING else FIRM
+                paces = {State.PAUSING: self._pausing, State.STOPPING: self._stopping}
+                pace = paces.get(self.state, FIRM)
                 motion, at_rest = reference.slowing(pace, self.measured.q)
                 if at_rest:
                     reference.now_ns = now_ns + self.period_ns

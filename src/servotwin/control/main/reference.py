@@ -10,7 +10,7 @@ import numpy as np
 from servotwin.control.main.alarms import BoolArray, shown_apart
 from servotwin.control.main.exchange import ProgramSource, Settings
 from servotwin.control.main.frame_room import FrameRoom, braking_way
-from servotwin.control.main.jogging import Jog, LineJog, joint_step
+from servotwin.control.main.jogging import Jog, LineJog, joint_step, stoppable_speeds
 from servotwin.control.main.leading_stop import LATE, Following, LeadingStop, at, nearest_time
 from servotwin.control.main.overshoot import Overshoot
 from servotwin.control.main.playback import Playback
@@ -157,7 +157,7 @@ class Reference:
                 raise InputError("another key still jogs the arm; let it go first")
         elif jog.frame != "joint":
             self.line = LineJog(self.robot, self.limits, self.q, direction, jog.frame)
-            self.line.fastest = self.fastest
+            self.line.fastest, self.line.seconds = self.fastest, self.braking_time
         self.jog = jog
         if jog.frame == "joint":
             if held is None:
@@ -293,7 +293,9 @@ class Reference:
         assert self.jog is not None
         share = self.jog.speed * rate
         if self.line is None:
-            return self._jogged(self.speeds * (share * self.settings.jog_share) * self.limits.speed)
+            most = stoppable_speeds(self.limits, self.braking_time)
+            wanted = self.speeds * (share * self.settings.jog_share) * self.limits.speed
+            return self._jogged(np.clip(wanted, -most, most))
         shift = self.line.unit[:3].any()
         wanted_pace = share * (self.settings.jog_speed if shift else self.settings.jog_turn)
         return self.line.step(self.q, self.qd, wanted_pace, self.T)

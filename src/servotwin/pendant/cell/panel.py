@@ -32,6 +32,7 @@ RENEW_NS = 20_000_000  # between two presses of a jog key that is held
 REDUCED = 0.25  # m/s at every point of arm and tool in T1
 PLAYING = (State.RUNNING, State.STEPPING)
 ON_PATH = (*PLAYING, State.PAUSING)
+PLANNED = (*ON_PATH, State.MOVING)
 CANNOT = "cannot be done in AUT; turn the mode selector to T1 or T2"
 WHY_NOT = {
     State.DISABLED: "the drives have no power; press Power on",
@@ -123,7 +124,7 @@ class Panel:
         held = self.lease.held
         self.live.surroundings.dead_man = held
         self._jog(state, held)
-        if self.lease.heard(now_ns, within_ns):
+        if self._heard(now_ns, within_ns):
             self._go_on()
             self._watch_held(state, held)
         else:
@@ -131,6 +132,11 @@ class Panel:
             self._abandon()
         self._note_loss(now_ns, within_ns)
         self._select_at_rest()
+
+    def _heard(self, now_ns: int, within_ns: int) -> bool:
+        """Whether the page counts as there; by hand no longer than what is held."""
+        by_hand = self.mode is not OperatingMode.AUT
+        return self.lease.heard(now_ns, min(within_ns, self.lease.lease_ns) if by_hand else within_ns)
 
     def _note_loss(self, now_ns: int, within_ns: int) -> None:
         """Note when the page was given up."""
@@ -144,9 +150,10 @@ class Panel:
 
     def _patience(self) -> int:
         """For how long the page may be silent now [ns]: the faster the arm, the shorter."""
-        share = HARD.share if self.controller.state in ON_PATH else 1.0
+        planned = self.controller.state in PLANNED
+        share = HARD.share if planned else 1.0
         braking = braking_time(self.live.command.qd, self.live.limits, share)
-        if self.controller.state in ON_PATH:
+        if planned:
             measured = self.controller.measured.q
             braking = max(braking, self.controller.reference.drive_braking_time(measured))
         elif self.controller.state is State.JOGGING:
@@ -191,7 +198,7 @@ class Panel:
         if doing in ON_PATH:
             self.live.press(Event.PAUSE, hard=True)
         elif doing in MAY_MOVE:
-            self.live.press(Event.STOP)
+            self.live.press(Event.STOP, hard=True)
 
     def _jog(self, state: OperatorState, held: bool) -> None:
         asked = bool(state.direction) and any(state.direction) and state.hold

@@ -125,6 +125,49 @@ def test_way_home_stands_in_time_too(robot: str, plant: str, tmp_path: Path) -> 
     assert tool.fast_ns - since <= STOP_WITHIN - SPARE + T
 
 
+@pytest.mark.parametrize("robot", ["gsis-scara", "palletizer-4"])
+@pytest.mark.parametrize(
+    "jog",
+    [
+        ("joint", [1.0, 1.0, 0.0, 0.0]),
+        ("joint", [-1.0, 0.0, 0.0, 0.0]),
+        ("base", [0.0, 1.0, 0.0, 0.0, 0.0, 0.0]),
+    ],
+)
+def test_jog_at_its_full_speed_stands_in_time_too(
+    robot: str, jog: tuple[str, list[float]], tmp_path: Path
+) -> None:
+    """Its reference stood in time, and the arm came after it: 261 ms for the SCARA, 254 ms for the palletizer."""
+    operated = Operated(tmp_path, robot, "drives").ready()
+    T, controller = operated.T, operated.cell.live.controller
+    assert operated.press("mode", mode="T2")["ok"]
+    operated.run(3)
+    for frame, direction in (("joint", [0.0, 1.0, 0.0, 0.0]), jog):  # away from where it is stretched
+        operated.held = {"switch": 0}
+        operated.run(int(0.2e9 / T))
+        operated.hold(hold=True, frame=frame, direction=direction, speed=1.0)
+        operated.run(int(0.5e9 / T))
+    assert operated.state == "jogging"
+    assert operated.cell.panel.speed > 0.2
+    since, tool = operated.now, Tool(operated)
+    operated.run(int(0.4e9 / T), heard=False, each=tool.look)
+    assert operated.state == "ready"
+    assert tool.fast_ns - since <= STOP_WITHIN - SPARE + T
+    stood = operated.cell.live.q
+    operated.hold(
+        hold=True, frame="joint", direction=[-one for one in jog[1][:4]], speed=1.0
+    )  # it can be jogged again
+    operated.run(3)
+    operated.held = {"switch": 0}
+    operated.run(3)
+    operated.hold(hold=True, frame="joint", direction=[0.0, -1.0, 0.0, 0.0], speed=1.0)
+    again = Tool(operated)
+    operated.run(int(0.5e9 / T), each=again.look)
+    assert np.abs(operated.cell.live.q - stood).max() > 0.01
+    assert max(tool.step, again.step) <= 1.1 * T * 1e-9  # no jump of the command
+    assert controller.alarms == []
+
+
 def test_page_that_was_only_late_slows_the_arm_and_its_job_goes_on(tmp_path: Path) -> None:
     operated = moves(tmp_path, "gsis-scara")
     reference = operated.cell.live.controller.reference

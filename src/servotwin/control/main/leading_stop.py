@@ -255,6 +255,11 @@ class LeadingStop:
         """Whether the arm had its time to come to rest."""
         return self._settled >= SETTLING
 
+    @property
+    def moves(self) -> bool:
+        """Whether the arm shall still move."""
+        return bool(self._speed.any())
+
     def end(self) -> None:
         """The motion goes on without it."""
         if self.cursor is not None:

@@ -517,12 +517,18 @@ class Reference:
     def slowing(self, pace: Pace, measured: Array) -> tuple[Motion, bool]:
         """A period towards rest, on the path if there is one; whether it is reached. ``measured`` (n,): the arm now."""
         self.share = pace.share
-        if pace.leads and (self.cursor is not None or self.playback is not None):
+        if pace.leads:
             self._begin_leading(measured)
+        if (
+            self.leading is not None and self.jog is not None
+        ):  # from where the arm is; what it was jogged along is over
+            self.drop()
         if self.cursor is not None:
             return self.cursor.advance(self.T, 0.0, pace)[0], self.cursor.at_rest
         if self.playback is not None:
             return self.playback.slow(self.T, 0.0, pace) or self.resting(), self.playback.at_rest
+        if self.leading is not None:
+            return self.resting(), not self.leading.moves
         motion = None if self.line is None else self.line.step(self.q, self.qd, 0.0, self.T)
         if motion is not None and self.line is not None:
             return motion, self.line.pace == 0.0

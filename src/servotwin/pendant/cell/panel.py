@@ -150,13 +150,13 @@ class Panel:
 
     def _patience(self) -> int:
         """For how long the page may be silent now [ns]: the faster the arm, the shorter."""
-        planned = self.controller.state in PLANNED
-        share = HARD.share if planned else 1.0
-        braking = braking_time(self.live.command.qd, self.live.limits, share)
-        if planned:
-            measured = self.controller.measured.q
-            braking = max(braking, self.controller.reference.drive_braking_time(measured))
-        elif self.controller.state is State.JOGGING:
+        state, reference = self.controller.state, self.controller.reference
+        jogs = state is State.JOGGING
+        hard = state in PLANNED or (jogs and reference.following is not None)
+        braking = braking_time(self.live.command.qd, self.live.limits, HARD.share if hard else 1.0)
+        if hard:
+            braking = max(braking, reference.drive_braking_time(self.controller.measured.q))
+        elif jogs:
             braking += self._settling()
         return patience(braking, self.live.period_ns, self.stop_ns)
 

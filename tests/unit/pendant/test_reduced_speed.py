@@ -292,7 +292,7 @@ def test_selector_turned_to_t1_in_a_quick_jog_waits_for_the_measured_arm(
 
 
 def test_jog_on_drives_leaves_time_for_what_its_loops_need(tmp_path: Path) -> None:
-    """A page that is lost in a jog is given up sooner than on an arm that follows exactly, soonest where nothing leads."""
+    """A page that is lost is given up sooner than on an arm that follows exactly, soonest where nothing leads it."""
     patience = []
     for plant, overrides in (("ideal", None), ("drives", None), ("drives", FORWARD)):
         operated = Operated(tmp_path, "gsis-scara", plant, overrides=overrides).ready()

@@ -249,3 +249,22 @@ def test_what_the_window_cannot_carry_takes_the_general_one(tmp_path: Path, chan
     machine = small.robot(axes={"A": small.axis(**changes)})
     run = small.prepared(tmp_path, machine, {**small.rest(0.01), "solver": {"method": "fast"}})
     assert Window(int(run.machine.world["choice"]["moving"][0])) == Window.GENERAL
+
+
+def test_what_holds_a_stuck_motor_is_felt_by_the_joints_beside_it(tmp_path: Path) -> None:
+    stuck = {**DC, "coulomb_friction": "0.5 N*m"}
+    axes = {
+        "A": small.axis(motor=stuck, gear=STIFF, encoder=FINEST, origin={}),
+        "B": small.axis(motor=PMSM, gear={"ratio": 20}, encoder=FINEST, origin=ABOVE, parent="A"),
+    }
+    move = {"start": {"B": "0.5 rad"}, "move": [{"to": {"B": "1.5 rad"}, "dwell": "0.05 s"}]}
+    runs = [
+        small.run_case(tmp_path, small.robot(axes=axes), {**move, "solver": solver})
+        for solver in ({"method": "fast"}, {"method": "adaptive", "tolerance": 1e-11})
+    ]
+    fast, true = runs
+    assert fast.summary["windows"]["carried"].keys() == {"elastic"}
+    assert fast.signals["motor_A_saturation"].astype(int).min() & 16  # A is stuck throughout
+    name = "joint_B_position_rad"
+    assert np.abs(fast.signals[name] - true.signals[name]).max() < 5e-9  # 2.7e-7 where A is just set to rest
+    assert abs(fast.summary["energy"]["balance_error_relative"]) < 2e-7  # 5.7e-5

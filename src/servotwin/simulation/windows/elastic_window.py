@@ -26,6 +26,7 @@ from servotwin.simulation.plant.event_steps import SHORTEST
 from servotwin.simulation.plant.rates import ELECTRIC, FRICTION, GEAR, SQUARE, TORQUE, rotor
 from servotwin.simulation.plant.records import WORLD
 from servotwin.simulation.plant.status import PIECE_MISSING
+from servotwin.simulation.plant.stuck_shafts import solve
 from servotwin.simulation.windows.choice import Rejection, Window
 from servotwin.simulation.windows.dc_stiff_window import dc_stiff_window
 from servotwin.simulation.windows.dc_window import REFRESH
@@ -52,7 +53,7 @@ from servotwin.simulation.windows.motor_inverse_inertia import (
 )
 from servotwin.simulation.windows.motors_side_by_side import elastic_lanes
 from servotwin.simulation.windows.pmsm_elastic_lanes import begin_electrical_angle
-from servotwin.simulation.windows.stiff_motors import stiff_motors
+from servotwin.simulation.windows.stiff_motors import factor_stuck, stiff_motors
 
 # what a prediction may miss before the window is computed again with what was found:
 MISSED_ANGLE = (
@@ -101,11 +102,32 @@ def begin_motors(world: Any, motors: Any) -> None:
             elastic.B[r, q] = at_motor(world, elastic.stiff[r], gain, 0)  # eq:motor-inverse-inertia
 
 
+@part
+def hold_stuck(world: Any, motors: Any) -> None:
+    """Bring motors that stick to rest by impulses of their gears, which the other joints feel (eq:stuck-motors)."""
+    scratch, elastic, n, count = world.scratch, world.elastic_window, world.n, 0
+    factor_stuck(world, motors)
+    if elastic.stuck_count == 0:
+        return
+    for r in range(elastic.stiff_count):
+        if motors[elastic.stiff[r]].mode == STUCK:
+            scratch.reaction[count] = -at_motor(world, elastic.stiff[r], scratch.y1, n)
+            count += 1
+    solve(scratch.S, count, scratch.reaction, 0)
+    count = 0
+    for r in range(elastic.stiff_count):
+        if motors[elastic.stiff[r]].mode == STUCK:
+            for i in range(n):
+                scratch.y1[n + i] += elastic.gain[i, elastic.stiff[r]] * scratch.reaction[count]
+            count += 1
+
+
 @helper
 def settle_motors(world: Any, motors: Any) -> None:
     """Let motors that stick stand still, and none that slides go backward by what the arm rounds."""
     y1, n, elastic = world.scratch.y1, world.n, world.elastic_window
     changed = False
+    hold_stuck(world, motors)
     for j in range(world.m):
         motor = motors[j]
         w = at_motor(world, j, y1, n)

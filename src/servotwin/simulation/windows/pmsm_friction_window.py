@@ -9,8 +9,8 @@ stick take part by what their gears pass on,
           B' = B - B_{:s}\,B_{ss}^{-1}\,B_{s:}                                                (eq:held-motors)
 
 with :math:`\ddot q_0` the accelerations without them and B' the inverse inertia that the others see. :math:`\Gamma` is
-computed now and then and goes on along a straight line; :math:`p_s` is refined once at every stage, so that what
-sticks stands still to the square of what :math:`\Gamma` misses. A window in which a shaft may come to rest or break
+computed now and then and goes on along a straight line. The arm is asked with :math:`p_s` as it was a stage ago, and
+:math:`\Gamma` serves for what has changed since, so that its error counts with that change only. A window in which a shaft may come to rest or break
 away is carried by ``elastic_window``, which sees the events of every edge.
 """
 
@@ -91,12 +91,11 @@ def inverse_inertia(world: Any, motors: Any) -> None:
 def joint_acceleration(world: Any, motors: Any, after: float) -> None:
     """Accelerations of the joints in ``outputs`` under ``inputs``, ``after`` seconds into the window.
 
-    What the gears of stuck motors pass on is left in ``held``.
+    ``held`` is what the gears of stuck motors pass on: near enough in ``inputs`` that gains of before serve for the
+    rest, and right when it is left.
     """
     elastic, scratch, n, m = world.elastic_window, world.scratch, world.n, world.m
     call_arm(world)
-    for j in range(m):
-        elastic.held[j] = 0.0
     if elastic.stuck_count == 0:
         return
     for _ in range(2):  # the second time for what the gains have changed since the window began
@@ -118,6 +117,7 @@ def move_arm_with_friction(world: Any, motors: Any, stops: Any, h: float) -> Non
     n, m = world.n, world.m
     for j in range(m):
         elastic.friction[j] = elastic.joint_friction[j] = 0.0
+        elastic.held[j] = elastic.held_ends[j, 1] if motors[j].mode == STUCK else 0.0
     for s in range(4):
         a = 0.0 if s == 0 else (h if s == 3 else 0.5 * h)
         weight = h / 6.0 if s in (0, 3) else h / 3.0
@@ -125,7 +125,7 @@ def move_arm_with_friction(world: Any, motors: Any, stops: Any, h: float) -> Non
             scratch.inputs[i] = state.y[i] + a * scratch.k[s, i]
             scratch.inputs[n + i] = scratch.k[s + 1, i] = state.y[n + i] + a * scratch.k[s, n + i]
         for j in range(m):
-            elastic.torque_now[j] = 0.0
+            elastic.torque_now[j] = elastic.held[j]
             if motors[j].mode != STUCK:
                 w = at_motor(world, j, scratch.inputs, n)
                 friction = friction_torque(motors[j], w)
@@ -255,7 +255,7 @@ def first_window(world: Any, motors: Any, stops: Any) -> None:
         k, w = motors[j].current_at, at_motor(world, j, state.y, n)
         torque = pmsm_torque(motors[j], state.y[k], state.y[k + 1])
         world.line.a0[j], world.line.a1[j] = torque, 0.0
-        elastic.torque_now[j] = 0.0
+        elastic.torque_now[j] = elastic.held[j] = 0.0
         if motors[j].mode != STUCK:
             elastic.torque_now[j] = torque - friction_torque(motors[j], w)
     for i in range(n):
@@ -265,6 +265,7 @@ def first_window(world: Any, motors: Any, stops: Any) -> None:
     joint_acceleration(world, motors, 0.0)
     for j in range(world.m):
         world.prediction.alpha[j], world.prediction.jerk[j] = at_motor(world, j, scratch.outputs, 0), 0.0
+        elastic.held_ends[j, 1] = elastic.held[j]
     update_drift(world, 0.0)
 
 

@@ -10,8 +10,8 @@ stick take part by what their gears pass on,
 
 with :math:`\ddot q_0` the accelerations without them and B' the inverse inertia that the others see. :math:`\Gamma` is
 computed now and then and goes on along a straight line. The arm is asked with :math:`p_s` as it was a stage ago, and
-:math:`\Gamma` serves for what has changed since, so that its error counts with that change only. A window in which a shaft may come to rest or break
-away is carried by ``elastic_window``, which sees the events of every edge.
+:math:`\Gamma` serves for what has changed since, so that its error counts with that change only. A window in which a
+shaft may come to rest or break away is carried by ``elastic_window``, which sees the events of every edge.
 """
 
 from __future__ import annotations

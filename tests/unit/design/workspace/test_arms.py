@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import servotwin as st
-from own_robots import GANTRY, LIFT, written
+from own_robots import ARM, GANTRY, LIFT, TRACK, written
 from servotwin.design.workspace.limits import limit_set
 from servotwin.design.workspace.parallel import _orientation
 from servotwin.design.workspace.task_space import task_space
@@ -197,20 +197,6 @@ def test_cylinder_robot_reaches_an_annular_sector_times_its_stroke(order, tmp_pa
     assert found.notes == ()
 
 
-ARM = """format: servotwin/1
-name: arm
-axes:
-  TRACK
-  yaw: {origin: {}, axis: [0, 0, 1], limits: {position: [-170 deg, 170 deg]}, link: {mass: 9 kg}}
-  shoulder: {origin: {xyz: [0.1 m, 0 m, 0.5 m]}, axis: [0, -1, 0], limits: {position: [-30 deg, 120 deg]},
-      link: {mass: 9 kg}}
-  elbow: {origin: {xyz: [0.45 m, 0 m, 0 m]}, axis: [0, -1, 0], limits: {position: [-150 deg, 0 deg]},
-      link: {mass: 5 kg}}
-  wrist: {origin: {xyz: [0.4 m, 0 m, 0 m]}, axis: [0, -1, 0], limits: {position: [-90 deg, 90 deg]}, link: {mass: 1 kg}}
-tool: {xyz: [0.1 m, 0 m, 0 m]}
-home: {shoulder: 60 deg, elbow: -90 deg}
-"""
-TRACK = "track: {type: prismatic, origin: {}, axis: [0, 1, 0], limits: {position: [-1 m, 1 m]}, link: {mass: 30 kg}}"
 SCARA = """format: servotwin/1
 name: scara
 axes:

@@ -169,6 +169,22 @@ axes:
 tool: {xyz: [15 mm, 0 mm, 140 mm], rpy: [0 deg, 20 deg, 0 deg]}
 """
 
+# yaw, shoulder, elbow and wrist, on TRACK where its line takes that place
+ARM = """format: servotwin/1
+name: arm
+axes:
+  TRACK
+  yaw: {origin: {}, axis: [0, 0, 1], limits: {position: [-170 deg, 170 deg]}, link: {mass: 9 kg}}
+  shoulder: {origin: {xyz: [0.1 m, 0 m, 0.5 m]}, axis: [0, -1, 0], limits: {position: [-30 deg, 120 deg]},
+      link: {mass: 9 kg}}
+  elbow: {origin: {xyz: [0.45 m, 0 m, 0 m]}, axis: [0, -1, 0], limits: {position: [-150 deg, 0 deg]},
+      link: {mass: 5 kg}}
+  wrist: {origin: {xyz: [0.4 m, 0 m, 0 m]}, axis: [0, -1, 0], limits: {position: [-90 deg, 90 deg]}, link: {mass: 1 kg}}
+tool: {xyz: [0.1 m, 0 m, 0 m]}
+home: {shoulder: 60 deg, elbow: -90 deg}
+"""
+TRACK = "track: {type: prismatic, origin: {}, axis: [0, 1, 0], limits: {position: [-1 m, 1 m]}, link: {mass: 30 kg}}"
+
 RAIL_SCARA = """
 format: servotwin/1
 name: rail-scara

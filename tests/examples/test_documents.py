@@ -208,7 +208,9 @@ def test_tutorial_runs_from_top_to_bottom(
     assert ran >= (5 if page in READERS else 6)
     for written in PAGES[page]:
         assert Path(written).stat().st_size > 100_000
-    assert "warning: played" not in capsys.readouterr().err  # an optimal motion is played within its limits
+    shown = "".join(capsys.readouterr())
+    assert "warning: played" not in shown  # an optimal motion is played within its limits
+    assert "the cycle does not end where it begins" not in shown
 
 
 def test_numbers_that_the_tutorial_prints_are_those_of_its_run(

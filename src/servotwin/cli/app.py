@@ -70,14 +70,23 @@ def robots(json: Json = False) -> None:
 
 
 @app.command()
-def info(robot: RobotName, overrides: Set = None, outside: AllowOutside = False, json: Json = False) -> None:
+def info(
+    robot: RobotName,
+    assumed: Annotated[
+        bool,
+        typer.Option("--assumed", help="Show every value that is assumed, also where many share a reason."),
+    ] = False,
+    overrides: Set = None,
+    outside: AllowOutside = False,
+    json: Json = False,
+) -> None:
     """Show a robot, its sources and what is assumed.
 
     Axes, drives, frames; where the values come from; which of them are assumed, and why.
     """
     from servotwin.cli.info import info as run
 
-    run(robot, overrides, json=json)
+    run(robot, overrides, assumed=assumed, json=json)
 
 
 @app.command()

@@ -25,9 +25,13 @@ from servotwin.drives.kind import Feed
 from servotwin.drives.table import kind_named
 from servotwin.report.labels import PRISMATIC, REVOLUTE, JointUnits, unit_key
 
+MANY = 12  # values of one reason that are assumed: more are counted unless all are asked for
+NAMED = 4  # axes whose values are counted together
+SHORT = 40  # characters of a value that is shown beside counts
 
-def info(name: str, overrides: Sequence[str] | None, *, json: bool) -> None:
-    """Print what is known about a robot, and what is assumed."""
+
+def info(name: str, overrides: Sequence[str] | None, *, assumed: bool = False, json: bool) -> None:
+    """Print what is known about a robot, and what is assumed; all of it if ``assumed``."""
     changes = read_overrides(overrides)
     with working(f"reading {one_line(name)}"):
         from servotwin.workbench.robot_info import info as run
@@ -42,6 +46,7 @@ def info(name: str, overrides: Sequence[str] | None, *, json: bool) -> None:
     _print_supply(data)
     _print_structure(data)
     _print_origins(data)
+    _print_assumed(data, MANY if not assumed else len(data["assumptions"]))
     for note in data["notes"]:
         print_note(f"note: {note}")
     for warning in data["warnings"]:
@@ -237,6 +242,10 @@ def _print_origins(data: dict[str, Any]) -> None:
         print_table(("source", "fields"), stated, text_columns=2)
     for name, citation in data["references"].items():
         print_line(f"[{name}] {citation}")
+
+
+def _print_assumed(data: dict[str, Any], most: int) -> None:
+    """What is assumed, by reason; the values of a reason with more than ``most`` of them are counted."""
     print_heading("Assumed")
     if not data["assumptions"]:
         print_line("nothing")
@@ -244,15 +253,38 @@ def _print_origins(data: dict[str, Any]) -> None:
     by_reason: dict[str, list[dict[str, str]]] = {}
     for entry in data["assumptions"]:
         by_reason.setdefault(entry["why"], []).append(entry)
-    rows = [
-        (
-            "\n".join(entry["field"] for entry in entries),
-            "\n".join(rounded(entry["value"]) for entry in entries),
-            why,
-        )
-        for why, entries in by_reason.items()
-    ]
+    rows = []
+    for why, entries in by_reason.items():
+        pairs = [(entry["field"], rounded(entry["value"])) for entry in entries]
+        shown = pairs if len(pairs) <= most else counted(pairs)
+        rows.append(("\n".join(field for field, _ in shown), "\n".join(value for _, value in shown), why))
     print_table(("field", "value", "why"), rows, text_columns=3)
+    if any(len(entries) > most for entries in by_reason.values()):
+        print_note("note: 'servotwin info' with --assumed shows every value that is assumed, --json too")
+
+
+def counted(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Fields and values by part of the file, with the number of values in each; a short value alone is shown.
+
+    >>> counted([("axes.A.link.mass", "4 kg"), ("axes.B.link.mass", "2 kg"), ("gravity.2", "-9.81 m/s^2")])
+    [('axes.A,B.link', '2 values'), ('gravity.2', '-9.81 m/s^2')]
+    """
+    parts: dict[str, list[tuple[str, str]]] = {}
+    axes: dict[str, dict[str, None]] = {}
+    for field, value in pairs:
+        match = re.match(r"axes\.([^.]+)(\.[^.]+)", field)
+        part = f"axes.*{match[2]}" if match else field.partition(".")[0]
+        parts.setdefault(part, []).append((field, value))
+        axes.setdefault(part, {})[match[1] if match else ""] = None
+    rows = []
+    for part, found in parts.items():
+        if len(found) == 1 and len(found[0][1]) <= SHORT:
+            rows.append(found[0])
+            continue
+        names = ",".join(axes[part]) if len(axes[part]) <= NAMED else "*"
+        words = "1 value" if len(found) == 1 else f"{len(found)} values"
+        rows.append((part.replace("*", names, 1), words))
+    return rows
 
 
 def shortened(fields: Sequence[str]) -> str:

@@ -57,6 +57,10 @@ def jog(
                 record=record, overrides=changes,
             )  # fmt: skip
         except InputError as error:
+            if error.field == "step":
+                directions = ", ".join(OPTIONS[axis] for axis in shifts)
+                wanted = f"--joint and --by, or a step of the tool with one of {directions}"
+                raise InputError(f"one step at a time; expected {wanted}", field="jog") from None
             if error.file is None and error.field in OPTIONS:
                 raise InputError(error.message, field=OPTIONS[error.field]) from None
             raise

@@ -7,6 +7,9 @@ from collections.abc import Sequence
 
 from servotwin.cli.arguments import read_overrides, read_quantity
 from servotwin.cli.output import print_json, print_line, print_note
+from servotwin.errors import InputError
+
+OPTIONS = ("plant", "stop-within")  # what the function's messages call them
 
 
 def pendant(
@@ -27,16 +30,22 @@ def pendant(
     stop_ms = round(1e3 * read_quantity("--stop-within", stop_within, "s", example="200 ms"))
     from servotwin.pendant.page.pendant import teach_pendant
 
-    with teach_pendant(
-        robot,
-        changes,
-        plant=plant,
-        folder=folder,
-        address=address,
-        port=port,
-        stop_ms=stop_ms,
-        allow_code=allow_code,
-    ) as served:
+    try:
+        opened = teach_pendant(
+            robot,
+            changes,
+            plant=plant,
+            folder=folder,
+            address=address,
+            port=port,
+            stop_ms=stop_ms,
+            allow_code=allow_code,
+        )
+    except InputError as error:
+        if error.file is None and error.field in OPTIONS:
+            raise InputError(error.message, field=f"--{error.field}") from None
+        raise
+    with opened as served:
         if json:
             print_json(
                 {"operator": served.url, "viewer": served.viewer_url, "cell_pid": served.link.process.pid}

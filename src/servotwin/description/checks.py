@@ -12,7 +12,7 @@ import numpy as np
 from servotwin.description import inertia as inertias
 from servotwin.description.controller_parts import time_text
 from servotwin.description.display import of_joint
-from servotwin.description.fields import FARTHEST, Measure, nanoseconds, problem, read_at
+from servotwin.description.fields import FARTHEST, Measure, nanoseconds, problem, read_at, read_of_axis
 from servotwin.description.nodes import join, quoted
 from servotwin.description.units import did_you_mean
 
@@ -263,7 +263,7 @@ def read_home(raw: object, axes: Mapping[str, Axis]) -> object:
     read = {}
     for name, value in raw.items():
         known_axis(name, axes, name, moving=True)
-        read[name] = read_at(name, position, value, axes[name].prismatic)
+        read[name] = read_of_axis(name, position, value, axes[name].prismatic)
     return read
 
 

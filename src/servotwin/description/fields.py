@@ -195,6 +195,22 @@ def read_at(at: str, measure: JointReader, raw: object, prismatic: bool) -> Any:
     return _below(at, measure.read_for, raw, prismatic)
 
 
+def read_of_axis(at: str, measure: JointReader, raw: object, prismatic: bool) -> Any:
+    """``read_at`` for a field of an axis: what the other type of axis would accept says so."""
+    try:
+        return read_at(at, measure, raw, prismatic)
+    except PydanticCustomError as error:
+        found = error.context or {}
+        try:
+            measure.read_for(raw, not prismatic)
+        except PydanticCustomError:
+            raise error from None
+        hint = "the axis slides ('type: prismatic')"
+        if not prismatic:
+            hint = "the axis is revolute, and slides with 'type: prismatic'"
+        raise problem(f"{found['text']}; {hint}", found["at"]) from None
+
+
 def read_parts(model: type[Part], raw: object, prismatic: bool) -> object:
     """A copy of the mapping ``raw`` whose joint-dependent measures are read; other values stay."""
     if not isinstance(raw, dict):
@@ -203,7 +219,7 @@ def read_parts(model: type[Part], raw: object, prismatic: bool) -> object:
     for name, info in model.model_fields.items():
         for kind in info.metadata:
             if getattr(kind, "linear", None) is not None and raw.get(name) is not None:
-                read[name] = read_at(name, kind, raw[name], prismatic)
+                read[name] = read_of_axis(name, kind, raw[name], prismatic)
     return read
 
 

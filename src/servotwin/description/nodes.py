@@ -8,7 +8,7 @@ they stand in and kept with every value they cover.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -75,6 +75,7 @@ class Node:
 
     value: NodeValue
     origin: Origin
+    reckoned: str = field(default="", compare=False)  # the expression of the value, and its variables
 
     def plain(self) -> Any:
         """The tree as dicts, lists, texts and None."""
@@ -107,8 +108,9 @@ class Node:
 
     def error(self, message: str, field: str = "") -> InputError:
         """An input error that points at this node."""
+        told = f"{message}; the value is that of {self.reckoned}" if self.reckoned else message
         return InputError(
-            message, file=self.origin.file, line=self.origin.line or None, field=one_line(field, 120) or None
+            told, file=self.origin.file, line=self.origin.line or None, field=one_line(field, 120) or None
         )
 
 

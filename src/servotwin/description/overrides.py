@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from servotwin.description.nodes import Node, Origin, one_line, parse_yaml, quoted
-from servotwin.description.placed import Placed, override_text
+from servotwin.description.placed import Placed, override_mapping, override_text
 from servotwin.description.plain_text import hidden_problem
 from servotwin.description.units import did_you_mean
 
@@ -52,7 +52,7 @@ def override_origin(field: str, text: str) -> Origin:
 
 def parse_overrides(overrides: Mapping[str, str | None]) -> list[Override]:
     """The overrides of a mapping from dotted path to text; texts in [] or {} are read as YAML."""
-    return [_parse(str(field), override_text(text)) for field, text in overrides.items()]
+    return [_parse(str(field), override_text(text)) for field, text in override_mapping(overrides).items()]
 
 
 def _parse(field: str, text: str) -> Override:

@@ -56,7 +56,16 @@ class Scope:
             origin = replace(origin, assumed=_joined(o.assumed for o in grounds))
         if not origin.source:
             origin = replace(origin, source=_joined(o.source for o in grounds))
-        return Node(value.text() if isinstance(value, Quantity) else value, origin)
+        text = value.text() if isinstance(value, Quantity) else value
+        return Node(text, origin, self._reckoned(node.value, used))
+
+    def _reckoned(self, expression: object, used: set[str]) -> str:
+        """An expression with the variables behind it, as messages show it."""
+        names = [
+            name for name in sorted(self._with_indirect(used)) if isinstance(self.nodes[name].value, str)
+        ]
+        stated = [one_line(f"{join('variables', name)}: {self.nodes[name].value}", 60) for name in names[:3]]
+        return " with ".join([quoted(expression), *([", ".join(stated)] if stated else [])])
 
     def lookup(self, name: str) -> Value:
         """The value of a variable, or of a unit."""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from servotwin.description.drive_data import drives_of
+from servotwin.description.placed import override_mapping
 from servotwin.errors import InputError, SimulationError
 from servotwin.mechanism.model import Array
 from servotwin.simulation.results.result import Result, joint_signal
@@ -92,7 +93,7 @@ def compare_laws(
 
     The same motion, the same robot in truth, the same seed: only the law changes.
     """
-    base = dict(overrides or {})
+    base = override_mapping(overrides)
     first = read_scenario(scenario, base)
     if first.law is not None:
         raise InputError("the scenario has a law of its own; expected one without", file=str(scenario))

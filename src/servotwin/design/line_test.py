@@ -24,6 +24,7 @@ from servotwin.control.servo.axis_data import controller_of
 from servotwin.description.display import MM
 from servotwin.description.load import read_description
 from servotwin.description.motors import required_counts, required_drives
+from servotwin.description.placed import override_mapping
 from servotwin.description.schema import RobotDescription
 from servotwin.errors import InputError, ServotwinError
 from servotwin.mechanism.build import build_mechanism
@@ -175,7 +176,7 @@ def line_test(
     ``laws``: some of ``cascade``, ``speed fed forward``, ``speed and torque fed forward``, ``computed torque``; the
     rest of the controller is the robot file's, changed by ``overrides``. ``progress`` is called with the part done.
     """
-    robot, changes = source_of(robot), dict(overrides or {})
+    robot, changes = source_of(robot), override_mapping(overrides)
     for law in laws:
         if law not in LAWS:
             raise InputError(f"no law '{law}'; expected some of {', '.join(LAWS)}", field="laws")

@@ -27,6 +27,7 @@ from numpy.typing import ArrayLike
 from servotwin.description.drive_data import DriveData, drives_of
 from servotwin.description.inertia import payload_inertia
 from servotwin.description.load import read_description
+from servotwin.description.placed import override_mapping
 from servotwin.description.schema import RobotDescription
 from servotwin.errors import InputError, ShapeError
 from servotwin.mechanism.build import build_mechanism
@@ -161,7 +162,7 @@ def described(
     if isinstance(robot, RobotDescription) and changes:
         raise InputError("a description does not change; expected a name or path with changes")
     description = (
-        robot if isinstance(robot, RobotDescription) else read_description(robot, dict(changes or {}))
+        robot if isinstance(robot, RobotDescription) else read_description(robot, override_mapping(changes))
     )
     machine, notes = _carrying(description, payload)
     return machine, drives_of(description), notes

@@ -6,6 +6,7 @@ from typing import Any, get_args
 
 from servotwin.description.display import DEG
 from servotwin.description.frames import Array
+from servotwin.dynamics.ik.pose import POSITION_ALONE
 from servotwin.errors import InputError, ServotwinError, UnreachableError
 from servotwin.jobs.points import Pose
 from servotwin.jobs.requests import Motion, Rate, Target
@@ -48,7 +49,8 @@ def joint_target(target: Target, robot: Robot, q: Array) -> Array:
     try:
         return robot.ikine(target.X, q0=q)
     except UnreachableError as error:
-        raise UnreachableError(f"{target.name}: {error}{_other_orientation(target, robot, q)}") from None
+        reason = str(error).removesuffix(POSITION_ALONE)  # a job has no mask
+        raise UnreachableError(f"{target.name}: {reason}{_other_orientation(target, robot, q)}") from None
 
 
 def target_problem(motion: Motion, robot: Robot, q: Array) -> str | None:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from servotwin.dynamics.ik.numeric import LONGEST_STEP, least_squares, newton, pose_errors
+from servotwin.dynamics.ik.pose import POSITION_ALONE
 from servotwin.errors import KinematicsError, ServotwinError, UnreachableError
 from servotwin.kernels.kernel_store import Entry, entry
 from servotwin.mechanism.model import Array, BoolArray
@@ -408,12 +409,24 @@ def _raise_no_path(tracker: Tracker, curve: Curve, s_good: float, s: float, q: A
     try:
         tracker.robot.ikine(X[1], q0=q, respect_limits=False, mask=tracker.weights != 0.0)
     except UnreachableError as error:
-        raise PathError(
-            f"the path leaves the workspace ({error})", index=index, what="workspace", **at
-        ) from None
+        reason = f"the path leaves the workspace ({error})"
+        if str(error).endswith(POSITION_ALONE):
+            reason = _turn_not_held(tracker.robot, turning=bool(np.abs(first[:, 3:]).max() > 0.0))
+        raise PathError(reason, index=index, what="workspace", **at) from None
     except ServotwinError:
         pass
     _raise_singular(tracker, curve, float(s), tracker.rates(q[None], first[:1], second[:1])[0][0], index)
+
+
+def _turn_not_held(robot: Robot, *, turning: bool) -> str:
+    """What is wrong where the arm reaches a place of the path, but not with the orientation there."""
+    what, other = "the orientation", "with another orientation"
+    if turning:
+        what, other = "the even turn", "that differ in one angle of the tool only"
+    return (
+        f"the arm reaches this place, but its {robot.n} joints cannot hold {what} of the tool between these "
+        f"points; use a joint move (MOVEJ), or points {other}"
+    )
 
 
 def _raise_singular(tracker: Tracker, curve: Curve, s: float, dq: Array, index: int) -> NoReturn:

@@ -246,14 +246,18 @@ def of_statics(found: Statics, library: str | None = None) -> Any:
 
 
 def static_rows(found: Statics) -> list[dict[str, Any]]:
-    """A row for each joint."""
+    """A row for each joint, in SI."""
     from servotwin.design.statics import without_noise
 
     weights, forces = without_noise(found.tau_gravity), without_noise(found.tau_force)
+    robot = found.robot
     return [
-        {"joint": name, "position": float(q), "weight": float(g), "force": float(f), "sum": float(g + f)}
-        for name, q, g, f in zip(found.robot.joint_names, found.q, weights, forces, strict=True)
-    ]
+        {
+            "joint": name, "position": float(q), "position_unit": unit, "weight": float(g), "force": float(f),
+            "sum": float(g + f), "unit": "N" if unit == "m" else "N m",
+        }
+        for name, unit, q, g, f in zip(robot.joint_names, robot.joint_units, found.q, weights, forces, strict=True)
+    ]  # fmt: skip
 
 
 def of_motion(motion: OptimalMotion, library: str | None = None) -> Any:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from servotwin.description.display import MM, MS, RPM, UM
+from servotwin.description.display import MM, MS, RPM, UM, of_unit
 from servotwin.report import frames
 from servotwin.report.fragments import fragment
 from servotwin.report.labels import joint_units, unit_key
@@ -268,10 +268,18 @@ def of_statics(found: Statics) -> str:
         name, share = max(found.limits.items(), key=lambda item: item[1])
         facts["largest share"] = f"{100.0 * share:.1f} % of {name}"
     at = ", ".join(f"{MM * v:.1f}" for v in found.pose[:3, 3])
+    rows = [
+        {
+            "joint": row["joint"],
+            "position": of_unit(row["position_unit"]).text(row["position"]),
+            **{key: f"{row[key]:.4g} {row['unit']}" for key in ("weight", "force", "sum")},
+        }
+        for row in frames.static_rows(found)
+    ]
     singular = ("singular: a direction of the tool is lost",) if found.singular else ()
     return fragment(
         f"{found.robot.name}: statics", f"'{found.frame}' at ({at}) mm", facts=facts,
-        rows=frames.static_rows(found), notes=found.notes, warnings=singular,
+        rows=rows, notes=found.notes, warnings=singular,
     )  # fmt: skip
 
 

@@ -66,12 +66,12 @@ def robot_of(description: RobotDescription) -> Robot:
 
 def _read(robot: str | Path, overrides: Mapping[str, str] | None, allow_outside: bool) -> RobotDescription:
     from servotwin.description.load import read_description
-    from servotwin.description.placed import override_text
+    from servotwin.description.placed import override_mapping, override_text
     from servotwin.description.reach import outside
 
     if not isinstance(robot, str | Path):
         raise ServotwinError(f"robot is {robot!r}; expected a catalogue name or the path of a file")
-    changes = {name: override_text(value) for name, value in (overrides or {}).items()}
+    changes = {name: override_text(value) for name, value in override_mapping(overrides).items()}
     with outside(allow_outside):
         return read_description(robot, changes)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from servotwin.description.load import catalogue_names, read_description
 from servotwin.description.nodes import quoted
-from servotwin.description.placed import override_text
+from servotwin.description.placed import override_mapping, override_text
 from servotwin.description.schema import RobotDescription
 from servotwin.errors import InputError
 from servotwin.mechanism.build import build_mechanism
@@ -31,7 +31,7 @@ def description_of(robot: Given, overrides: Mapping[str, Any] | None = None) -> 
         raise InputError("overrides go with a name or file; expected a robot that is not loaded yet")
     if isinstance(robot, RobotDescription):
         return robot
-    changes = {field: override_text(value) for field, value in (overrides or {}).items()}
+    changes = {field: override_text(value) for field, value in override_mapping(overrides).items()}
     return read_description(source_of(robot), changes)
 
 

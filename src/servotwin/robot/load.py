@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from servotwin.cache.sources import source_digest
 from servotwin.cache.store import read_entry, write_entry
-from servotwin.description.placed import override_text
+from servotwin.description.placed import override_mapping, override_text
 from servotwin.description.reach import Named, Reach, outside
 from servotwin.description.regular_file import URDF, read_bytes
 from servotwin.errors import RobotWarning, ServotwinError
@@ -48,9 +48,7 @@ def load_robot(
     """
     if not isinstance(robot, str | Path):
         raise ServotwinError(f"robot is {robot!r}; expected a catalogue name or the path of a file")
-    changes: Any = {} if overrides is None else overrides
-    if not isinstance(changes, Mapping) or not all(isinstance(k, str) for k in changes):
-        raise ServotwinError("overrides must map fields to values, such as {'axes.A.gear.ratio': '80'}")
+    changes = override_mapping(overrides)
     with outside(allow_outside):
         checked = load_checked(robot, {field: override_text(value) for field, value in changes.items()})
         source = "" if _named(robot) else Named(str(Path(robot).absolute()), Reach.of(robot))

@@ -29,9 +29,10 @@ body { margin: 0; color: #1b2430; background: #fff; font: 14px/1.4 system-ui, -a
 .views { position: absolute; right: 10px; top: 10px; }
 .views button { font: inherit; font-size: 12px; padding: 2px 8px; border: 1px solid #dde2e8; border-radius: 5px;
   background: #fff; color: #1b2430; cursor: pointer; margin-left: 4px; }
-.joints { display: grid; grid-template-columns: repeat(auto-fill, minmax(230px, 1fr)); gap: 2px 18px;
-  padding: 8px 12px; border-top: 1px solid #dde2e8; }
-.joints label { display: grid; grid-template-columns: 56px minmax(0, 1fr) 78px; gap: 8px; align-items: center; }
+.joints { display: grid; grid-template-columns: repeat(auto-fill, minmax(calc(174px + var(--name, 56px)), 1fr));
+  gap: 2px 18px; padding: 8px 12px; border-top: 1px solid #dde2e8; }
+.joints label { display: grid; grid-template-columns: var(--name, 56px) minmax(0, 1fr) 78px; gap: 8px;
+  align-items: center; }
 .joints span { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .joints output { text-align: right; font-variant-numeric: tabular-nums; color: #5a6675; white-space: nowrap; }
 .joints input { width: 100%; accent-color: #0072b2; }

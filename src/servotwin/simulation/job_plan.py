@@ -59,7 +59,7 @@ class JobPlan(Plots, Tabulates, Reports, ShowsItself):
 def plan_job(
     job: str | Path | Program | Job,
     points: Points | None = None,
-    robot: str | Path | None = None,
+    robot: Robot | str | Path | None = None,
     overrides: Mapping[str, str] | None = None,
     *,
     io_script: IoScript | str | Path | None = None,

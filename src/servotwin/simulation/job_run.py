@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -17,6 +18,7 @@ from servotwin.control.servo.axis_data import controller_of
 from servotwin.control.tuning.arm_modes import has_elastic_gears
 from servotwin.description.as_built import as_built
 from servotwin.description.load import read_description
+from servotwin.description.placed import override_mapping
 from servotwin.description.plain_text import visible
 from servotwin.description.reach import outside
 from servotwin.description.schema import RobotDescription
@@ -31,6 +33,7 @@ from servotwin.mechanism.build import build_mechanism
 from servotwin.mechanism.model import Array
 from servotwin.motion.limits import limits_of
 from servotwin.presentation import present
+from servotwin.robot.described import source_of
 from servotwin.robot.robot import Robot
 from servotwin.simulation.assembly import Run, collect, machine_of, robots_of
 from servotwin.simulation.job_plant import IdealPlant, MachinePlant
@@ -101,7 +104,7 @@ class JobFailedError(SimulationError):
 def rehearse(
     job: str | Path | Program | Job,
     points: Points | None = None,
-    robot: str | Path | None = None,
+    robot: Robot | str | Path | None = None,
     overrides: Mapping[str, str] | None = None,
     *,
     io_script: IoScript | str | Path | None = None,
@@ -134,7 +137,7 @@ def rehearse(
 def run_job(
     job: str | Path | Program | Job,
     points: Points | None = None,
-    robot: str | Path | None = None,
+    robot: Robot | str | Path | None = None,
     overrides: Mapping[str, str] | None = None,
     *,
     io_script: IoScript | str | Path | None = None,
@@ -152,7 +155,7 @@ def run_job(
     """Simulate a job on arm, drives and controller.
 
     ``job``: the name of one that ships, the path of a file (its points next to it), a ``Program``, or a ``Job``
-    with its ``points``; ``robot``: catalogue name or file, default the one that the points were taught with;
+    with its ``points``; ``robot``: as elsewhere, default the one that the points were taught with;
     ``overrides``: changes of the robot file; ``method``, ``pwm``, ``seed``, ``record`` (time between two rows, '2 ms'
     or seconds): as in scenario files, instead of those in ``settings``. With ``progress`` the job is rehearsed first,
     to know how long it takes. A job that takes more than ``max_memory`` ('2 GB', or in byte) or ``max_time`` of
@@ -245,6 +248,10 @@ def _log(scenario: Scenario, controller: MainController, played: Played, result:
 def _program(job: str | Path | Program | Job, points: Points | None) -> Program:
     if isinstance(job, Job):
         return Program(job, points or Points())
+    if not isinstance(job, Program | str | os.PathLike):
+        raise InputError(
+            f"a {type(job).__name__} is no job; expected the name of one, a file, or a program", field="job"
+        )
     program = job if isinstance(job, Program) else load_program(job)
     return program if points is None else Program(program.job, points, program.called, program.reach)
 
@@ -310,13 +317,16 @@ def no_robot(program: Program) -> InputError:
 
 
 def job_scenario(
-    program: Program, robot: str | Path | None, overrides: Mapping[str, str] | None, chosen: JobSettings
+    program: Program,
+    robot: Robot | str | Path | None,
+    overrides: Mapping[str, str] | None,
+    chosen: JobSettings,
 ) -> Scenario:
     """The run of a job as a scenario without moves, which results and reports know how to treat."""
-    name = robot or program.robot
+    name = source_of(robot) if isinstance(robot, Robot) else robot or program.robot
     if not name:
         raise no_robot(program)
-    changes, hidden = dict(overrides or {}), dict(chosen.plant)
+    changes, hidden = override_mapping(overrides), dict(chosen.plant)
     if chosen.shaper is not None:
         changes["controller.shaping.shaper"] = chosen.shaper
     known = read_description(name, changes)

@@ -11,6 +11,7 @@ from servotwin.description.compose import MAX_EXTENDS, Files
 from servotwin.description.drive_checks import check_drives
 from servotwin.description.load import read_description
 from servotwin.description.nodes import Node, one_line
+from servotwin.description.placed import override_mapping
 from servotwin.description.reach import Reach
 from servotwin.description.schema import RobotDescription
 from servotwin.description.sheets.catalogue import is_catalogue
@@ -57,7 +58,7 @@ def check(*files: str | Path, overrides: Mapping[str, str] | None = None, datash
     >>> st.check("gsis-scara").ok
     True
     """
-    changes = dict(overrides or {})
+    changes = override_mapping(overrides)
     return Checks(tuple(_checked(str(file), changes, datasheets) for file in files))
 
 

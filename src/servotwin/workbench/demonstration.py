@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from servotwin.description.placed import override_mapping
 from servotwin.presentation import Plots, Reports, ShowsItself, Tabulates
 from servotwin.simulation.results.result import Result
 from servotwin.simulation.scenario.scenario import Scenario, read_scenario
@@ -61,7 +62,7 @@ def demo(
 
 def demo_scenarios(overrides: Mapping[str, str] | None = None) -> list[Scenario]:
     """The scenarios of the demo in their order."""
-    return [read_scenario(name, dict(overrides or {})) for name in SCENARIOS]
+    return [read_scenario(name, override_mapping(overrides)) for name in SCENARIOS]
 
 
 def demo_files(scenarios: Sequence[Scenario]) -> list[str]:

@@ -12,6 +12,7 @@ import numpy as np
 from servotwin.description.file_write import export_text, refuse_existing
 from servotwin.description.load import read_description
 from servotwin.description.nodes import one_line
+from servotwin.description.placed import override_mapping
 from servotwin.description.schema import STANDARD_GRAVITY, RobotDescription
 from servotwin.errors import InputError
 from servotwin.mechanism.model import BASE, Mechanism
@@ -83,7 +84,7 @@ def convert(
         raise InputError("not a robot file; expected .yaml, .yml or .urdf", file=one_line(str(target), 200))
     refuse_existing(target, overwrite=overwrite)
     code = dict(arguments or {}) if allow_code else None
-    description = read_description(source, dict(overrides or {}), density=density, allow_code=code)
+    description = read_description(source, override_mapping(overrides), density=density, allow_code=code)
     text, lost, payload = _urdf(description) if suffix == ".urdf" else (yaml_text(description), [], None)
     export_text(target, text, overwrite=overwrite)
     return Converted(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from servotwin.description.nodes import one_line
+from servotwin.description.placed import override_mapping
 from servotwin.description.regular_file import JOB, read_bytes
 from servotwin.errors import InputError, ServotwinError
 from servotwin.presentation import ShowsItself, Tabulates
@@ -29,7 +30,7 @@ def check_job(
     >>> st.check_job(*st.list_jobs().names).ok
     True
     """
-    changes = dict(overrides or {})
+    changes = override_mapping(overrides)
     return Checks(tuple(_checked(str(job), robot, changes) for job in jobs))
 
 

@@ -88,6 +88,8 @@ def jog(
     from servotwin.mechanism.build import build_mechanism
     from servotwin.robot.described import description_of, source_of
 
+    if shift is not None and not isinstance(shift, Mapping):
+        raise InputError("expected a direction and its step, such as {'z': '10 mm'}", field="shift")
     description = description_of(robot, overrides)
     name = robot.name if isinstance(robot, RobotDescription) else str(source_of(robot))
     model = Robot(build_mechanism(description), title=description.title)
@@ -133,7 +135,7 @@ def read_step(
     given = dict(shifts)
     if (joint is None) == (not given) or len(given) > 1:
         wanted = f"a joint and its step, or a step of the tool along one of {', '.join(DIRECTIONS)}"
-        raise InputError(f"one step at a time; expected {wanted}", field="jog")
+        raise InputError(f"one at a time; expected {wanted}", field="step")
     if joint is not None:
         if tool:
             raise InputError(
@@ -168,6 +170,8 @@ def _joint(robot: Robot, name: str) -> int:
 
 
 def _quantity(option: str, given: float | str, unit: str) -> float:
+    if not isinstance(given, str | float | int):
+        raise InputError("no step; expected one, such as 0.01 or '10 mm'", field=option)
     value = read_quantity(option, given, unit) if isinstance(given, str) else float(given)
     if value == 0.0:
         raise InputError(f"{quoted(str(given))} is a step of zero; expected one that moves", field=option)

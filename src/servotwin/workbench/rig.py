@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from servotwin.description.nodes import quoted
+from servotwin.description.placed import override_mapping
 from servotwin.errors import InputError
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def rig_server(
     from servotwin.hil.rig_file import read_rig
     from servotwin.hil.rig_model import rig_piece
 
-    rig_data = read_rig(rig, dict(overrides or {}))
+    rig_data = read_rig(rig, override_mapping(overrides))
     return RigServer(
         address, lambda: rig_data.records(seed), rig_piece.address, key=None if key is None else read_key(key),
         peer=peer, network=allow_network, fault=fault or Fault(), cpu=cpu,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from servotwin.cli.info import rounded, shortened
+from servotwin.cli.info import MANY, rounded, shortened
 from servotwin.cli.main import main
 from servotwin.description.load import catalogue_names
 
@@ -42,7 +43,7 @@ def test_info_of_catalogue_robot_is_complete(name: str, capsys: pytest.CaptureFi
     links = sum(axis["mass_kg"] for axis in data["axes"])
     assert data["total_mass_kg"] == pytest.approx(links + data["payload_kg"], rel=1e-12)
     assert data["assumptions"]
-    shown = text(capsys, "info", name)
+    shown = text(capsys, "info", name, "--assumed")
     assert all(entry["field"] in shown for entry in data["assumptions"])
     assert all(axis["name"] in shown for axis in data["axes"])
 
@@ -114,3 +115,29 @@ def test_info_as_json_tells_stated_gains_and_friction_of_joints(capsys: pytest.C
 def test_info_shows_the_gains_of_motors_that_have_their_own(capsys: pytest.CaptureFixture[str]) -> None:
     gains = answer(capsys, "info", "sixaxis-5kg")["controller"]["gains"]
     assert gains == {"J1": {"speed_proportional_A_s_per_rad": 0.18, "speed_integral_A_per_rad": 3.0}}
+
+
+def test_info_counts_what_many_values_share_a_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An ``assumed:`` at the top of a file covers all of it: a few lines instead of one for each value."""
+    axis = "{dh: {a: 400 mm}, limits: {speed: 90 deg/s}, link: {mass: 2 kg, center: [-200 mm, 0 mm, 0 mm]}}"
+    path = tmp_path / "arm.yaml"
+    head = "format: servotwin/1\nname: arm\nassumed: all guessed\npayload: {mass: 1 kg, assumed: a hand}\naxes:\n"
+    path.write_text(head + "".join(f"  J{k}: {axis}\n" for k in range(1, 6)))
+    assert main(["info", str(path)]) == 0
+    short, hint = capsys.readouterr()
+    assert "--assumed" in hint
+    whole = text(capsys, "info", str(path), "--assumed")
+    fields = [entry["field"] for entry in answer(capsys, "info", str(path))["assumptions"]]
+    assert len(fields) > MANY
+    assert all(field in whole for field in fields)
+    table = short.split("Assumed")[1].split()
+    assert table.count("values") < MANY
+    assert " ".join(table).count("axes.*.link 10 values") == 1
+    assert "payload.mass" in table  # alone with its reason
+
+
+def test_info_without_many_assumptions_gives_no_hint(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["info", "met-two-link"]) == 0
+    assert "--assumed" not in capsys.readouterr().err

@@ -11,6 +11,7 @@ import pytest
 
 from servotwin.cli import jog as command
 from servotwin.cli import teach
+from servotwin.cli.main import main
 from servotwin.errors import InputError, ServotwinError
 from servotwin.jobs.points_file import read_points
 from servotwin.robot.load import load_robot
@@ -208,3 +209,10 @@ def test_point_beyond_the_limits_of_its_joints_is_warned_of(tmp_path: Path, caps
     assert "Z at 400 mm" in capsys.readouterr().err
     teach.edit(file, "P0", ["Z=10 mm"], json=False)
     assert not capsys.readouterr().err
+
+
+def test_missing_step_names_the_options(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["jog", "gsis-scara"]) == 2
+    assert "expected --joint and --by, or a step of the tool with one of --x, --y, --z, --rx, --ry, --rz" in (
+        capsys.readouterr().err
+    )

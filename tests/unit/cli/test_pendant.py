@@ -95,3 +95,11 @@ def test_pendant_says_what_it_is_without_its_token(tmp_path: Path) -> None:
         assert text.startswith("<Pendant of gsis-scara, plant ideal, served at http://127.0.0.1:")
         assert "token" not in text
     assert "ended" in repr(pendant)
+
+
+@pytest.mark.parametrize(("option", "value"), [("--plant", "x"), ("--stop-within", "1 ms")])
+def test_option_of_the_pendant_is_refused_by_its_name(
+    option: str, value: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["pendant", "gsis-scara", option, value, "--folder", str(tmp_path), "--no-browser"]) == 2
+    assert capsys.readouterr().err.startswith(f"{option}: ")

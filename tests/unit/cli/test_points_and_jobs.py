@@ -151,6 +151,20 @@ def test_point_with_an_orientation_that_the_arm_has_not_is_said(
     assert "asked for roll 0, pitch 20, yaw 0 deg; there the tool can have roll 0, pitch 0, yaw" in line
 
 
+def test_tilted_point_of_an_arm_that_cannot_tilt_is_refused_in_words_of_jobs(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    (tmp_path / "go.points.yaml").write_text(
+        "format: servotwin-points/1\nrobot: palletizer-4\npoints:\n"
+        "  P1: {x: 900 mm, y: 100 mm, z: 300 mm, pitch: 20 deg}\n"
+    )
+    (tmp_path / "go.job").write_text("MOVEJ P1\n")
+    assert main(["job", "plan", str(tmp_path / "go.job")]) == 2
+    err = capsys.readouterr()[1]
+    assert "there the tool can have" in err
+    assert "mask" not in err
+
+
 def test_point_out_of_reach_is_said_instead_of_the_singularity_on_the_way(
     tmp_path: Path, capsys: Capture
 ) -> None:

@@ -183,3 +183,35 @@ def test_motor_without_gear_ratio_is_warned_of(tmp_path: Path, gear: str, warned
 @pytest.mark.parametrize("name", catalogue_names())
 def test_catalogue_states_the_gears_of_its_motors(name: str) -> None:
     assert not [line for line in read_description(name).warnings if "1:1" in line]
+
+
+# --- where a value comes from ----------------------------------------------------------------------
+
+
+def test_value_of_an_expression_without_a_unit_names_its_variables(tmp_path: Path) -> None:
+    text = message(
+        tmp_path,
+        "    link: {mass: 1 kg, center: [0 m, 0 m, = half]}\nvariables: {upper: 450, half: = upper/2}\n",
+    )
+    assert text == (
+        "robot.yaml:6: axes.A.link.center.2: '225.0' has no unit; expected a length, such as '225.0 mm'; "
+        "the value is that of '= half' with variables.half: = upper/2, variables.upper: 450"
+    )
+
+
+@pytest.mark.parametrize(
+    ("rest", "hint"),
+    [
+        ("    limits: {position: [-1 m, 1 m]}\n", "the axis is revolute, and slides with 'type: prismatic'"),
+        ("home: {A: 100 mm}\n", "the axis is revolute, and slides with 'type: prismatic'"),
+        ("    type: prismatic\n    limits: {speed: 90 deg/s}\n", "the axis slides ('type: prismatic')"),
+    ],
+)
+def test_quantity_of_the_other_type_of_axis_names_the_type(tmp_path: Path, rest: str, hint: str) -> None:
+    text = message(tmp_path, rest)
+    assert "; expected a" in text
+    assert text.endswith(hint)
+
+
+def test_quantity_that_no_type_of_axis_takes_names_none(tmp_path: Path) -> None:
+    assert "slides" not in message(tmp_path, "    limits: {position: [-1 kg, 1 kg]}\n")

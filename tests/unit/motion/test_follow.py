@@ -9,7 +9,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import servotwin as st
-from own_robots import RAIL_SCARA, written
+from own_robots import ARM, RAIL_SCARA, TRACK, written
 from servotwin.motion.curves import line
 from servotwin.motion.errors import PathError
 from servotwin.motion.follow import ACCURACY, Tracker, follow
@@ -108,3 +108,20 @@ def test_start_at_a_singular_position_is_refused_there() -> None:
         follow(Tracker(robot), line(X, X_to), robot.q_home)
     assert caught.value.what == "singularity"
     assert caught.value.place < 0.01
+
+
+def test_line_on_which_five_joints_cannot_hold_the_turn_of_the_tool_names_the_way_round(
+    tmp_path: Path,
+) -> None:
+    robot = st.load_robot(written(tmp_path, "arm.yaml", ARM.replace("TRACK", TRACK)))
+    start, tracker = np.array([0.1, 0.4, 1.0, -1.5, -0.5]), Tracker(robot)
+    X = robot.fkine(start)
+    yaw, tilt = np.array([0.2, -0.5, 0.0, 0.0, 0.0]), np.array([0.1, 0.0, 0.1, -0.2, 0.5])
+    for change in (yaw, tilt):
+        follow(tracker, line(X, robot.fkine(start + change)), start)
+    with pytest.raises(
+        PathError, match=r"its 5 joints cannot hold the even turn .* \(MOVEJ\), or points"
+    ) as refused:
+        follow(tracker, line(X, robot.fkine(start + yaw + tilt)), start)
+    assert refused.value.what == "workspace"
+    assert "mask" not in str(refused.value)

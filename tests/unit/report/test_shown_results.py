@@ -204,6 +204,18 @@ def test_table_in_a_notebook_has_the_columns_of_all_rows() -> None:
     assert '<td class="number">3</td>' in shown
 
 
+def test_statics_show_their_units() -> None:
+    found = st.statics("gsis-scara", q=[0.0, 0.5, 0.05, 0.0])
+    rows = found.to_frame().set_index("joint")
+    assert rows["position_unit"].tolist() == ["rad", "rad", "m", "rad"]
+    assert rows["unit"].tolist() == ["N m", "N m", "N", "N m"]
+    shown = found._repr_html_()
+    assert all(
+        f">{cell}</td>" in shown
+        for cell in ("50 mm", "28.65 deg", f"{rows.loc['Z', 'weight']:.4g} N", "0 N m")
+    )
+
+
 def test_statics_of_joints_without_load_are_zero_and_no_rounding() -> None:
     found = st.statics("palletizer-4", q=[0.3, 0.2, 0.1, 0.4])
     noisy = replace(found, tau_gravity=found.tau_gravity + np.array([5e-16, 0.0, 0.0, 0.0]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -101,3 +102,57 @@ def test_refusals_in_python_name_arguments_and_no_options(call: Callable[[], Any
         call()
     assert "--" not in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("given", [3, "axes.A.gear.ratio=80", ["axes.A.gear.ratio=80"], {3: "80"}])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda changes: st.load_robot("gsis-scara", changes),
+        lambda changes: st.info("gsis-scara", changes),
+        lambda changes: st.tune("gsis-scara", overrides=changes),
+        lambda changes: st.jog("gsis-scara", "A", "5 deg", overrides=changes),
+        lambda changes: st.statics("gsis-scara", changes=changes),
+        lambda changes: st.workspace("gsis-scara", changes=changes),
+        lambda changes: st.plan_job("scara-line", overrides=changes),
+        lambda changes: st.check_job("scara-line", overrides=changes),
+        lambda changes: st.size("gsis-scara", job="scara-line", overrides=changes),
+        lambda changes: st.teach_pendant("gsis-scara", changes),
+        lambda changes: read_description("gsis-scara", changes),
+    ],
+)
+def test_overrides_that_map_nothing_are_refused(
+    call: Callable[[Any], Any], given: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="overrides must map fields to values"):
+        call(given)
+
+
+@pytest.mark.parametrize(
+    ("call", "reason"),
+    [
+        (lambda: st.plan_job(7), "job: a int is no job; expected"),  # type: ignore[arg-type]
+        (lambda: st.run_job(st.load_robot("gsis-scara")), "job: a Robot is no job"),  # type: ignore[arg-type]
+        (lambda: st.jog("gsis-scara", shift=3), "shift: expected a direction and its step"),  # type: ignore[arg-type]
+        (lambda: st.jog("gsis-scara", shift={"x": None}), "x: no step"),  # type: ignore[dict-item]
+        (lambda: st.teach_pendant(7), "robot: a int is no robot"),  # type: ignore[arg-type]
+        (
+            lambda: st.teach_pendant(st.load_robot("gsis-scara"), {"axes.A.gear.ratio": "80"}),
+            "not loaded yet",
+        ),
+    ],
+)
+def test_what_a_function_cannot_take_is_refused_by_name(call: Callable[[], Any], reason: str) -> None:
+    with pytest.raises(InputError, match=reason) as caught:
+        call()
+    assert "\n" not in str(caught.value)
+
+
+def test_job_is_planned_for_a_robot_that_is_loaded() -> None:
+    assert st.plan_job("scara-line", robot=st.load_robot("gsis-scara")).robot == "gsis-scara"
+
+
+def test_pendant_takes_a_robot_that_is_loaded(tmp_path: Path) -> None:
+    with st.teach_pendant(st.load_robot("gsis-scara"), folder=tmp_path) as served:
+        assert "gsis-scara" in repr(served)

@@ -258,3 +258,17 @@ def test_saved_picture_of_a_robot_moves_and_asks_for_nothing(page: Any, tmp_path
     tool = np.array(page.evaluate("picture.scene.toolPose()")).reshape(3, 4)
     np.testing.assert_allclose(tool, robot.fkine(q)[:3], rtol=0, atol=1e-9)
     assert asked == [path.as_uri()]
+
+
+def test_sliders_of_a_saved_picture_show_whole_names(page: Any, tmp_path: Path) -> None:
+    """Names of a dozen letters: the longest sets the width of all."""
+    text = "format: servotwin/1\nname: arm\naxes:\n"
+    names = ("track", "shoulder", "wrist-tilt-2")
+    text += "".join(f"  {name}: {{dh: {{a: 300 mm}}, link: {{mass: 1 kg}}}}\n" for name in names)
+    (tmp_path / "arm.yaml").write_text(text)
+    page.goto(load_robot(tmp_path / "arm.yaml").show().save(tmp_path / "arm.html").as_uri())
+    until(page, "window.picture")
+    cut = "[...document.querySelectorAll('.joints span')].filter(s => s.scrollWidth > s.clientWidth).length"
+    assert page.evaluate(cut) == 0
+    widths = page.evaluate("[...document.querySelectorAll('.joints input')].map(s => s.clientWidth)")
+    assert min(widths) > 50

@@ -11,6 +11,7 @@ from typing import Any
 from servotwin.description.display import UM
 from servotwin.description.error_sources import error_sources, stated_sources, with_error_sources, without
 from servotwin.description.load import read_description
+from servotwin.description.placed import override_mapping
 from servotwin.description.schema import RobotDescription
 from servotwin.description.write import yaml_text
 from servotwin.design.accuracy.budget import BudgetTest, ErrorBudget
@@ -205,7 +206,7 @@ def loaded_robot(
                 "a description does not change; expected a name or path with changes and payload"
             )
         return robot, 0.0 if robot.payload is None else float(robot.payload.mass)
-    changes = dict(overrides or {})
+    changes = override_mapping(overrides)
     stated = read_description(robot, changes).payload
     mass = payload
     if mass is None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from servotwin.description.drive_data import drives_of, gear_compliance
+from servotwin.description.placed import override_mapping
 from servotwin.description.schema import RobotDescription
 from servotwin.design.calibration.model import CalibrationModel
 from servotwin.design.calibration.observation import Measured
@@ -25,7 +26,7 @@ def robot_and_description(
     from servotwin.robot.complete_model import robot_of
 
     description = (
-        robot if isinstance(robot, RobotDescription) else read_description(robot, dict(changes or {}))
+        robot if isinstance(robot, RobotDescription) else read_description(robot, override_mapping(changes))
     )
     return description, robot_of(description)
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from servotwin.description.drive_data import DriveData, drives_of
 from servotwin.description.load import read_description
+from servotwin.description.placed import override_mapping
 from servotwin.description.schema import RobotDescription
 from servotwin.design.sizing.actuators import Actuator, actuator_of
 from servotwin.design.sizing.axis_choices import AxisChoices
@@ -89,8 +90,9 @@ def size(
     if asked is not None and asked not in OBJECTIVES:
         raise InputError(f"'{asked}' is unknown; expected {', '.join(OBJECTIVES)}", field="--minimise")
     told("planning")
-    bare = _bare(robot, dict(overrides or {})) if asked is not None else {}
-    description, cycle = cycle_of(robot, job, scenario, duty, rest, {**bare, **(overrides or {})})
+    changes = override_mapping(overrides)
+    bare = _bare(robot, changes) if asked is not None else {}
+    description, cycle = cycle_of(robot, job, scenario, duty, rest, {**bare, **changes})
     model = Robot(build_mechanism(description), title=description.title)
     drives = drives_of(description)
     present = tuple(actuator_of(drive, description.axes.get(drive.owner)) for drive in drives)
@@ -126,7 +128,7 @@ def size(
         description, model, now, choice, None if choice is None else shown, asked, rejected, answers, front, None,
         (*study.notes(cycle, choice, shown), *gaps),
         None if isinstance(robot, RobotDescription) else os.fspath(robot),
-        dict(overrides or {}),
+        changes,
     )  # fmt: skip
 
 

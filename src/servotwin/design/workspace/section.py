@@ -88,21 +88,59 @@ def find_section(
     """The plane in which the first two joints that can do so move the frame, or the given two.
 
     Open arms have further pairs, of which a third joint must make a solid: a slide with a wrist behind a swing, say.
+    An arm on a track keeps the plane that it has without the track.
     """
     name = robot._frame(frame)
     place = robot.q_home if q is None else np.asarray(q, dtype=np.float64)
-    pairs = [_indices(robot, joints)] if joints is not None else _pairs(robot, name)
+    if joints is not None:
+        section = _first(robot, name, [_indices(robot, joints)], place)
+        if section is None:
+            raise UnsupportedError(
+                f"{robot.name}: these joints do not move '{name}' in a plane; name two joints that do"
+            )
+        return section
+    moving = moving_joints(robot, name)
+    section = None if robot.closed else _beyond_the_track(robot, name, moving, place)
+    section = section or _first(robot, name, _pairs(moving), place)
+    if section is None and not robot.closed:
+        section = _first(robot, name, combinations(moving, 2), place, swept=True)
+    if section is None:
+        raise UnsupportedError(
+            f"{robot.name}: no two of its joints move '{name}' in a plane; name two joints that do"
+        )
+    return section
+
+
+def _first(
+    robot: Robot, frame: str, pairs: Iterable[tuple[int, int]], place: Array, *, swept: bool = False
+) -> Section | None:
+    """The section of the first of the pairs that has one; ``swept``: one of which a third joint makes a solid."""
     for pair in pairs:
-        section = _section(robot, name, pair, place)
-        if section is not None:
+        section = _section(robot, frame, pair, place)
+        if section is not None and (not swept or section.turn is not None or section.slide is not None):
             return section
-    further = [] if robot.closed or joints is not None else combinations(moving_joints(robot, name), 2)
-    for pair in further:
-        section = _section(robot, name, pair, place)
-        if section is not None and (section.turn is not None or section.slide is not None):
-            return section
-    which = "no two of its joints move" if joints is None else "these joints do not move"
-    raise UnsupportedError(f"{robot.name}: {which} '{name}' in a plane; name two joints that do")
+    return None
+
+
+def _beyond_the_track(robot: Robot, frame: str, moving: list[int], place: Array) -> Section | None:
+    """The plane of an arm on a track by the arm's own joints, if they make a solid of it or turn both.
+
+    Two joints that shift the frame level, each in one direction, are a gantry: its plane is theirs.
+    """
+    v = robot.jacob0(samples(robot, 4), frame)[..., :3, :]
+    tracks = [
+        k
+        for k in moving
+        if robot.joint_units[k] == "m"
+        and np.abs(v[:, 2, k]).max() < FLAT
+        and np.abs(v[..., k] - v[0, :, k]).max() < FLAT
+    ]
+    if len(tracks) != 1:
+        return None
+    section = _first(robot, frame, _pairs([k for k in moving if k not in tracks]), place)
+    if section is None or section.turn is not None or section.slide is not None:
+        return section
+    return section if all(robot.joint_units[k] == "rad" for k in section.joints) else None
 
 
 def _section(robot: Robot, frame: str, pair: tuple[int, int], place: Array) -> Section | None:
@@ -158,9 +196,8 @@ def standing(robot: Robot, frame: str, counted: Iterable[int | None]) -> tuple[s
     return (f"{', '.join(names)} {verb} still; {pronoun} would move '{frame}' too",)
 
 
-def _pairs(robot: Robot, frame: str) -> list[tuple[int, int]]:
-    """The first two moving joints, or the next two."""
-    moving = moving_joints(robot, frame)
+def _pairs(moving: list[int]) -> list[tuple[int, int]]:
+    """The first two of the moving joints, or the next two."""
     return [(moving[k], moving[k + 1]) for k in range(min(2, len(moving) - 1))]
 
 
@@ -227,6 +264,7 @@ def _turned_about_an_axis(section: Section) -> Section:
         for sign in (1.0, -1.0):
             centers = p[:, :2] + sign * np.stack([-v[:, 1], v[:, 0]], axis=1)
             center = centers.mean(axis=0)
+            center = np.where(np.abs(center) < FLAT, 0.0, center)
             level = np.abs(v[:, 2]).max() < FLAT and robot.joint_units[k] == "rad"
             if k not in section.joints and level and np.abs(centers - center).max() < FLAT:
                 return _centered(section, k, (float(center[0]), float(center[1])))

@@ -161,7 +161,7 @@ def _turn_range(section: Section) -> tuple[tuple[float, float], tuple[Limit, Lim
     robot, k = section.robot, section.turn
     assert k is not None
     q = samples(robot, 2)  # at q itself the tool may stand on the axis
-    fixed = [i for i in range(robot.n) if section.center != (0.0, 0.0) and i not in (*section.joints, k)]
+    fixed = [i for i in range(robot.n) if i not in (*section.joints, k)]
     q[:, fixed] = section.q[fixed]  # they may move the axis
     v, p = robot.jacob0(q, section.frame)[:, :3, k], robot.fkine(q, section.frame)[:, :3, 3] - section.foot
     sign = 1.0 if float(np.sum(v * np.cross([0.0, 0.0, 1.0], p))) >= 0.0 else -1.0

@@ -12,6 +12,7 @@ from servotwin.mechanism.model import Array
 
 NEARLY = 1e-9  # deviation whose square is below the last digit
 RIGID = 1e-6  # largest deviation of a given rotation matrix from orthonormality
+POSITION_ALONE = "; mask the orientation to ask for the position alone"  # advice to who calls ikine
 
 
 NOT_RIGID = (

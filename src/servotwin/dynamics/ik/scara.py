@@ -23,7 +23,7 @@ from servotwin.dynamics.ik.geometry import (
     planar,
     turn_angle,
 )
-from servotwin.dynamics.ik.pose import cross
+from servotwin.dynamics.ik.pose import POSITION_ALONE, cross
 from servotwin.errors import UnreachableError
 from servotwin.mechanism.model import Array
 
@@ -143,7 +143,6 @@ class ScaraSolver:
         if not fitting:
             raise UnreachableError(
                 f"{chain.name}: the point can be reached, but two revolute joints cannot choose the "
-                f"orientation, which would be off by {DEG * min(misses):.4g} deg; "
-                f"mask the orientation to ask for the position alone"
+                f"orientation, which would be off by {DEG * min(misses):.4g} deg{POSITION_ALONE}"
             )
         return fitting

@@ -36,7 +36,7 @@ from servotwin.dynamics.ik.numeric import (
     standing_motion,
 )
 from servotwin.dynamics.ik.palletizer import PalletizerSolver
-from servotwin.dynamics.ik.pose import checked_poses, pose_error
+from servotwin.dynamics.ik.pose import POSITION_ALONE, checked_poses, pose_error
 from servotwin.dynamics.ik.scara import POSE, ScaraSolver
 from servotwin.dynamics.ik.spherical_wrist import SphericalWristSolver
 from servotwin.errors import ShapeError, UnreachableError, UnsupportedError
@@ -230,7 +230,7 @@ class InverseKinematics:
         turn = DEG * float(np.linalg.norm((self.mask * pose_error(T, self.fk(q)))[3:]))
         return UnreachableError(
             f"{self.chain.name}: the point can be reached, but not with this orientation: where a search reached the "
-            f"point, the tool is off by {turn:.4g} deg; mask the orientation to ask for the position alone"
+            f"point, the tool is off by {turn:.4g} deg{POSITION_ALONE}"
         )
 
     def _found(self, T: Array, q_ref: Array, respect: bool) -> list[Array]:

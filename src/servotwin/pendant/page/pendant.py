@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Any
 
 from servotwin.description.load import read_description
+from servotwin.description.placed import override_mapping
 from servotwin.errors import InputError, ServotwinError
 from servotwin.mechanism.build import build_mechanism
 from servotwin.pendant.cell.link import CellLink
@@ -19,6 +20,7 @@ from servotwin.pendant.cell.setup import CellSettings, absolute_robot, check_pla
 from servotwin.pendant.page.station import Station
 from servotwin.pendant.page.workbench import Workbench
 from servotwin.pendant.web import Files, Keys, Served, html_page, serve
+from servotwin.robot.described import source_of
 from servotwin.robot.robot import Robot
 from servotwin.scene.describe import describe
 from servotwin.scene.script import scene_script
@@ -80,7 +82,7 @@ class Pendant:
 
 
 def teach_pendant(
-    robot: str | Path,
+    robot: Robot | str | Path,
     overrides: Mapping[str, str] | None = None,
     *,
     plant: str = "ideal",
@@ -97,13 +99,22 @@ def teach_pendant(
     EtherCAT. ``folder`` of jobs and points, made if it is missing. The arm stands ``stop_ms`` after
     its page was lost; jobs that it could not brake from so soon run more slowly. Handbook: docs/pendant.md.
     """
+    source = absolute_robot(str(source_of(robot)))
+    if isinstance(robot, Robot) and overrides:
+        raise InputError("overrides go with a name or file; expected a robot that is not loaded yet")
     place = Path(folder).absolute()
     try:
         place.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"cannot be made: {error.strerror}", file=str(folder)) from None
     settings = CellSettings(
-        absolute_robot(str(robot)), plant, str(place), dict(overrides or {}), lease_ms, allow_code, stop_ms
+        source,
+        plant,
+        str(place),
+        override_mapping(overrides),
+        lease_ms,
+        allow_code,
+        stop_ms,
     )
     description = read_description(settings.robot, dict(settings.overrides))
     model = Robot(build_mechanism(description), title=description.title)

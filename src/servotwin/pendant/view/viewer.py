@@ -61,7 +61,8 @@ class Viewer:
         self.close()
 
     def __repr__(self) -> str:
-        where = self.url if self.served.running else "closed"
+        """Robot and state; the address holds a token and is not shown by chance."""
+        where = f"served at http://{self.served.host}" if self.served.running else "closed"
         return f"<Viewer of {self.robot.name}: {where}>"
 
 

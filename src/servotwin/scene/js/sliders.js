@@ -39,6 +39,8 @@
     label.append(name, slider, value);
     document.querySelector('.joints').append(label);
   });
+  const longest = Math.max(...[...document.querySelectorAll('.joints label span')].map(span => span.scrollWidth));
+  document.querySelector('.joints').style.setProperty('--name', `${Math.min(Math.max(longest + 1, 56), 160)}px`);
   scene.setJoints(q);
   tip();
   window.picture = { scene, q };

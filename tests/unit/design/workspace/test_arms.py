@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import servotwin as st
-from own_robots import GANTRY, LIFT, written
+from own_robots import ARM, GANTRY, LIFT, TRACK, written
 from servotwin.design.workspace.limits import limit_set
 from servotwin.design.workspace.parallel import _orientation
 from servotwin.design.workspace.task_space import task_space
@@ -195,6 +195,50 @@ def test_cylinder_robot_reaches_an_annular_sector_times_its_stroke(order, tmp_pa
     sector = 0.5 * np.deg2rad(210.0) * (0.75**2 - 0.35**2)
     assert found.volume == pytest.approx(0.5 * sector, rel=1e-4)
     assert found.notes == ()
+
+
+SCARA = """format: servotwin/1
+name: scara
+axes:
+  TRACK
+  A: {origin: {}, limits: {position: [-120 deg, 120 deg]}, link: {mass: 9 kg}}
+  B: {origin: {xyz: [0.4 m, 0 m, 0 m]}, limits: {position: [-140 deg, 140 deg]}, link: {mass: 5 kg}}
+  Z: {type: prismatic, origin: {xyz: [0.3 m, 0 m, 0 m]}, limits: {position: [0 m, 0.2 m]}, link: {mass: 1 kg}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "joints", "still"),
+    [(ARM, "shoulder elbow", "track, wrist stand"), (SCARA, "A B", "track stands")],
+)
+def test_arm_on_a_track_has_the_workspace_of_the_arm(text, joints, still, tmp_path):
+    """The track shifts the whole solid: which plane the arm moves the tool in does not depend on it."""
+    found = st.workspace(written(tmp_path, "on.yaml", text.replace("TRACK", TRACK)), tolerance=1e-3)
+    alone = st.workspace(written(tmp_path, "alone.yaml", text.replace("  TRACK\n", "")), tolerance=1e-3)
+    assert [found.robot.joint_names[k] for k in found.section.joints] == joints.split()
+    assert (found.area, found.volume) == pytest.approx((alone.area, alone.volume), rel=1e-9)
+    assert found.notes[0].startswith(still)
+    assert not any("counts from" in note for note in found.notes)  # home: the track stands at zero
+
+
+def test_arm_on_a_track_is_measured_from_its_axis_where_the_track_stands(tmp_path):
+    path = written(tmp_path, "on.yaml", ARM.replace("TRACK", TRACK))
+    found = st.workspace(path, q=np.array([0.4, 0.0, 1.0, -1.5, 0.0]), tolerance=1e-3)
+    assert found.notes[1] == "r counts from the axis of yaw at x = 0.0 mm, y = 400.0 mm"
+    q = found.positions(100, seed=0)
+    q[:, 0] = 0.4
+    assert (
+        found.reaches(found.robot.fkine(q)[:, :3, 3]).mean() > 0.95
+    )  # those on limits may fall outside by rounding
+
+
+def test_gantry_with_a_swing_keeps_the_plane_of_its_slides(tmp_path):
+    path = written(
+        tmp_path, "gantry.yaml", GANTRY.replace("xyz: [0 mm, 0 mm, 150 mm]", "xyz: [50 mm, 0 mm, 150 mm]")
+    )
+    found = st.workspace(path, tolerance=1e-3)
+    assert found.section.joints == (0, 1)
+    assert found.volume == pytest.approx(2.5 * 1.2 * 0.8, rel=1e-6)
 
 
 def test_note_on_the_orientation_is_that_of_the_robot():

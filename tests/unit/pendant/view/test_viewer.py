@@ -481,6 +481,10 @@ def test_viewer_opens_from_python_and_closes() -> None:
     robot = load_robot("gsis-scara")
     viewer = robot.teach(browser=False)
     assert viewer.served.running
+    assert "served at http://127.0.0.1" in repr(viewer)
+    token = viewer.url.partition("=")[2]
+    assert len(token) > 16
+    assert token not in repr(viewer)
     assert ask(viewer, "GET", "/scene")[0] == 200
     viewer.close()
     viewer.close()

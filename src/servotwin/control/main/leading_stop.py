@@ -142,6 +142,15 @@ class Following:
         ends = self._ends(q, qd, np.zeros_like(qd), qd)
         return np.where(moves, 1.0 / np.maximum(-ends[0], TINY), 0.0)
 
+    def holding(self, q: Array) -> tuple[str, float]:
+        """The motor that needs the largest share of its torque to hold joints at one of q (k, n), and that share."""
+        motors, still = self.motors, np.zeros_like(q)
+        tau = motors.motor_torques(q, still, still)
+        low, high = motors.drive.torques(np.zeros_like(tau))
+        used = np.maximum(tau / high, tau / low).max(axis=0)
+        i = int(np.argmax(used))
+        return motors.names[i], float(used[i])
+
     def _ends(self, q: Array, qd: Array, qdd: Array, way: Array) -> Array:
         """Least and largest factor (2, k) of accelerations ``way`` that motors add to a motion, (k, n) each."""
         motors = self.motors

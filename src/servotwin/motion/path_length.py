@@ -38,7 +38,8 @@ class Sampled(Protocol):
 class PathLength:
     """Table of eq:path-length over the time of a motion: nodes ``t`` (k,) [s], ``s`` and ``rate`` (k,) there.
 
-    ``stops`` (m,) [s]: where the motion stands on its way, its end the last.
+    ``stops`` (m,) [s]: where the motion stands on its way, its end the last; ``bends`` (l,) [s]: where it is slower
+    than before and after.
     """
 
     motion: Sampled
@@ -47,6 +48,7 @@ class PathLength:
     s: Array
     rate: Array
     stops: Array
+    bends: Array
 
     @classmethod
     def of(cls, motion: Sampled, speeds: Array, step: float, nodes: Array) -> PathLength:
@@ -57,13 +59,18 @@ class PathLength:
         count = int(min(max(np.ceil(end / step), 2), FINEST))
         t = np.union1d(np.linspace(0.0, end, count + 1), nodes[(nodes >= 0.0) & (nodes <= end)])
         both = np.sort(np.concatenate([t, 0.5 * (t[1:] + t[:-1])]))
+        bends = slowest_times(motion, weights, both)
+        if bends.size:
+            t = np.union1d(t, bends)
+            both = np.sort(np.concatenate([t, 0.5 * (t[1:] + t[:-1])]))
         rates = np.linalg.norm(motion.sample(both)[1] * weights, axis=1)
         rates[0] = rates[-1] = 0.0
         ends, middles = rates[::2], rates[1::2]
         s = np.append(0.0, np.cumsum(np.diff(t) * (ends[:-1] + 4.0 * middles + ends[1:]) / 6.0))
         stands = ends <= SLOWEST * max(float(ends.max()), 1e-300)
         stands[0], stands[-1] = False, True
-        return cls(motion, weights, t, s, ends, t[stands & np.append(True, np.diff(s) >= 0.0)])
+        stops = t[stands & np.append(True, np.diff(s) >= 0.0)]
+        return cls(motion, weights, t, s, ends, stops, bends)
 
     @property
     def length(self) -> float:
@@ -142,16 +149,18 @@ class PathLength:
         return np.where(slow, 0.0, rate), growth  # eq:path-length
 
     def many_motions(self, places: Array) -> tuple[Array, Array]:
-        """qd, qdd (k, n) on the way through lengths with their first and second rates (k, 3)."""
-        times = np.interp(places[:, 0], self.s, self.t)
+        """qd, qdd (k, n) on the way through lengths with their first and second rates (k, 3).
+
+        qdd only where the motion as planned is not too slow to tell how the path bends.
+        """
+        times = self.times(places[:, 0])
         _, qd, qdd = self.motion.sample(times)
         rate, growth = (x[:, None] for x in self.many_rates(times))
-        slow = rate <= 1e-3 * float(self.rate.max())  # where a table is too coarse for the bend of the path
-        rate = np.where(slow, 1.0, rate)
-        first = np.where(slow, 0.0, qd / rate)
-        second = np.where(slow, 0.0, (qdd - first * growth) / rate**2)
+        slow = rate <= 1e-3 * float(self.rate.max())
+        first = qd / np.where(rate > 0.0, rate, 1.0)
+        second = np.where(slow, 0.0, (qdd - first * growth) / np.where(slow, 1.0, rate) ** 2)
         v, a = places[:, 1:2], places[:, 2:3]
-        return first * v, second * v * v + first * a
+        return first * v, np.where(slow, 0.0, second * v * v + first * a)
 
     def motion_at(self, time: float, rate: float, growth: float) -> tuple[Array, Array, Array]:
         """q, qd, qdd (n,) at a place of the path that is passed with these first and second rates of the length."""
@@ -185,3 +194,23 @@ class PathLength:
             return q, np.zeros_like(q), np.zeros_like(q)
         onward = qdd / size if time < 0.5 * (self.t[0] + self.t[-1]) else -qdd / size
         return q, onward, np.zeros_like(q)
+
+
+def slowest_times(motion: Sampled, weights: Array, t: Array) -> Array:
+    """Times (m,) [s] between ``t`` at which a motion is slower than before and after: its sharpest bends.
+
+    Where it goes back the way that it came it stands there for an instant only.
+    """
+    _, qd, qdd = motion.sample(t)
+    v, a = qd * weights, qdd * weights
+    least = SLOWEST * float(np.linalg.norm(v, axis=1).max())
+    slows = (v * a).sum(axis=1) < 0.0
+    turned = (v[1:] * v[:-1]).sum(axis=1) < -(least**2)
+    k = np.flatnonzero((slows[:-1] & ~slows[1:]) | turned)
+    low, high = t[k], t[k + 1]
+    for _ in range(HALVINGS if k.size else 0):
+        middle = 0.5 * (low + high)
+        _, qd, qdd = motion.sample(middle)
+        before = ((qd * weights) * (qdd * weights)).sum(axis=1) < 0.0
+        low, high = np.where(before, middle, low), np.where(before, high, middle)
+    return 0.5 * (low + high)

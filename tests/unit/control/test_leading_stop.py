@@ -11,11 +11,13 @@ from servotwin.control.main.leading_stop import USED, Following, LeadingStop, fo
 from servotwin.control.main.time_scaling import GENTLE, HARD, RAMP, Cursor, stoppable_rate
 from servotwin.description.frames import Array
 from servotwin.description.load import read_description
+from servotwin.errors import InputError
 from servotwin.mechanism.build import build_mechanism
 from servotwin.motion.limits import MotionLimits, limits_of
 from servotwin.motion.planner import plan
 from servotwin.motion.requests import MoveJ, Speed
 from servotwin.robot.robot import Robot
+from servotwin.simulation.live_robot import make_controller
 
 T = 0.004
 
@@ -261,3 +263,32 @@ def test_arm_that_stands_under_its_weight_is_not_moved(changes: dict[str, str]) 
     leading = LeadingStop(following, None, q, q, limits, (q, rest, rest))
     for _ in range(10):
         np.testing.assert_allclose(leading.next((q, rest, rest), q, T), q, atol=1e-9)
+
+
+def test_motion_that_a_motor_cannot_brake_as_it_holds_the_arm_is_refused() -> None:
+    """It would stand still without a word: time to brake 1e12 s."""
+    description = read_description("palletizer-4")
+    robot = Robot(build_mechanism(description), title=description.title)
+    limits = limits_of(robot, description)
+    reference = make_controller(robot, limits, description).reference
+    following, _ = following_of(robot, limits, description)
+    assert following is not None
+    start, goal = robot.q_home, robot.q_home + np.array([0.3, 0.2, 0.1, 0.0])
+    motion = plan(robot, start, [MoveJ(goal, Speed("fraction", 1.0)), MoveJ(start)], limits)
+    poses = motion.sample(np.linspace(0.0, motion.duration, 101))[0]
+    still = np.zeros_like(poses)
+    needed = np.abs(following.motors.motor_torques(poses, still, still)).max(axis=0)
+    drive = following.motors.drive
+    reference.braking_time = 0.1
+    for share, refused in ((0.5, False), (0.95, True)):
+        weak = np.where(np.arange(robot.n) == 1, needed[1] / share, drive.torque)
+        motors = replace(following.motors, drive=replace(drive, torque=weak))
+        reference.following = replace(following, motors=motors)
+        assert reference.following.holding(poses) == ("th2", pytest.approx(share))
+        if not refused:
+            assert reference.cursor_of(motion).most > 1e-3
+            continue
+        with pytest.raises(InputError, match=r"motor th2 needs \d+% of its torque to hold the arm"):
+            reference.cursor_of(motion)
+        reference.braking_time = np.inf  # nobody asks for a time to brake
+        assert reference.cursor_of(motion).most == 1.0

@@ -332,3 +332,100 @@ def test_braking_keeps_the_accelerations_to_the_end_of_every_period(pace: Pace) 
             most = max(most, float((hardest / (pace.share * main.limits.acceleration)).max()))
             before = qd
     assert 0.9 < most <= CLOSE + 1e-4
+
+
+@cache
+def cornered(name: str, aside: float) -> tuple[MainController, Planned]:
+    """A motion to and fro with rounded corners: back the way that it came, or ``aside`` rad, m beside it."""
+    shaping = {"shaper": "zvd", "frequency": "5 Hz", "damping": "0.05"}
+    description = read_description(
+        name, {f"controller.shaping.{key}": value for key, value in shaping.items()}
+    )
+    arm = Robot(build_mechanism(description))
+    limits = limits_of(arm, description)
+    way = 0.1 * np.clip(limits.q_max - limits.q_min, 0.0, 3.0)
+    there, back = arm.q_home + way, arm.q_home + aside * way[::-1]
+    moves = [MoveJ(there, blend=0.02), MoveJ(back, blend=0.02), MoveJ(there)]
+    return make_controller(arm, limits, description), plan(arm, arm.q_home, moves, limits, fit=True)
+
+
+def share_of_accelerations(main: MainController, cursor: Cursor, wanted: list[float]) -> float:
+    """The largest share of the accelerations on the way to the end, stated or in the mean of a period."""
+    period, most = main.period_ns * 1e-9, 0.0
+    before = np.zeros(main.robot.n)
+    for k in range(20_000):
+        _, qd, qdd = cursor.advance(period, wanted[min(k, len(wanted) - 1)], GENTLE)[0]
+        hardest = np.maximum(np.abs(qdd), np.abs(qd - before) / period)
+        most, before = max(most, float((hardest / main.limits.acceleration).max())), qd
+        if cursor.done:
+            break
+    assert cursor.done
+    return most
+
+
+@pytest.mark.parametrize("aside", [0.0, 0.05, 0.3])
+@pytest.mark.parametrize("name", ["gsis-scara", "puma560", "sixaxis-5kg"])
+def test_shaped_corners_keep_the_accelerations_at_every_override(name: str, aside: float) -> None:
+    """Shaped copies are not in the corner together: their mean ran through the turn at the speed of straight ways."""
+    main, trajectory = cornered(name, aside)
+    changing = [rate for k in range(40) for rate in [(1.0, 0.5, 0.8, 0.0, 0.3)[k % 5]] * (7 + k)]
+    for wanted in ([1.0], [0.85], [0.517], [0.3], [*changing, 1.0]):
+        cursor = main.reference.cursor_of(trajectory)
+        assert isinstance(cursor, ShapedCursor)
+        assert share_of_accelerations(main, cursor, wanted) <= 1.0 + 1e-6
+        assert cursor.plan_time == pytest.approx(trajectory.duration)
+    delay = cursor.modes[0].shaper.duration
+    assert cursor.duration < trajectory.duration + 3 * (delay + 0.15)  # rests, not a slow pace all the way
+
+
+def test_times_of_a_shaped_motion_with_rests_are_those_of_its_plan() -> None:
+    main, trajectory = cornered("gsis-scara", 0.05)
+    period = main.period_ns * 1e-9
+    asked, stepped = main.reference.cursor_of(trajectory), main.reference.cursor_of(trajectory)
+    assert asked.plan is trajectory
+    assert asked.trajectory.duration > trajectory.duration
+    found = []
+    while not stepped.done:
+        instants = asked.ahead(period, 1.0)
+        owners = asked.new_owners(instants.times)
+        for time, q in zip(instants.times, instants.q, strict=True):
+            stepped.advance(period, 1.0, GENTLE)
+            assert stepped.plan_time == time
+            np.testing.assert_allclose(trajectory.sample(np.array([time]))[0][0], q, atol=1e-9)
+        found += [owner for _, owner in owners]
+        if len(instants.times):
+            asked.skip(len(instants.times))
+            assert asked.owner == stepped.owner
+        else:
+            before = asked.owner
+            asked.advance(period, 1.0, GENTLE)
+            stepped.advance(period, 1.0, GENTLE)
+            found += [asked.owner] if asked.owner != before else []
+    assert list(dict.fromkeys([0, *found])) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("pace", [FIRM, HARD])
+def test_stops_about_a_corner_and_what_follows_keep_the_accelerations(pace: Pace) -> None:
+    main, trajectory = cornered("gsis-scara", 0.0)
+    period, most = main.period_ns * 1e-9, 0.0
+    for begin in range(4, int(trajectory.duration / period), 3):
+        cursor = main.reference.cursor_of(trajectory)
+        for _ in range(begin):
+            before = cursor.advance(period, 1.0, GENTLE)[0][1]
+        while not cursor.at_rest:
+            _, qd, qdd = cursor.advance(period, 0.0, pace)[0]
+            hardest = np.maximum(np.abs(qdd), np.abs(qd - before) / period)
+            most, before = max(most, float((hardest / (pace.share * main.limits.acceleration)).max())), qd
+        assert share_of_accelerations(main, cursor, [0.7]) <= 1.0 + 1e-6
+    assert most <= CLOSE + 1e-4
+
+
+def test_rate_of_a_shaped_motion_is_never_more_than_planned() -> None:
+    """Where the plan nearly stands the shaped arm may still move: a rate without bound would be taken over."""
+    for aside in (0.0, 0.05):
+        main, trajectory = cornered("gsis-scara", aside)
+        cursor, fastest = main.reference.cursor_of(trajectory), 0.0
+        while not cursor.done:
+            cursor.advance(main.period_ns * 1e-9, 1.0, GENTLE)
+            fastest = max(fastest, cursor.rate_now)
+        assert 0.5 < fastest <= 1.0

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from servotwin.dynamics.ik import InverseKinematics, ikine, ikine_all, ikine_numeric
+from servotwin.dynamics.ik.numeric import Task, standing_motion
 from servotwin.errors import ShapeError, UnreachableError, UnsupportedError
 from servotwin.mechanism.model import Mechanism, Quantities
 from tests.unit.dynamics.ik_arms import (
@@ -231,3 +232,9 @@ def test_numeric_bare_function_needs_no_mechanism() -> None:
 def test_numeric_mask_of_wrong_length_is_refused() -> None:
     with pytest.raises(ShapeError, match="6 flags"):
         ikine(panda(), np.eye(4), mask=(1, 1, 1))
+
+
+def test_numeric_joints_that_are_all_fixed_do_not_move_on() -> None:
+    fixed = np.array([0.1, 0.2])
+    task = Task(lambda _: np.eye(4), lambda _: np.zeros((6, 2)), np.eye(4), fixed, fixed, np.ones(6), 1.0)
+    assert standing_motion(task, fixed) is None

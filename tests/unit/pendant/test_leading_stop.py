@@ -514,3 +514,22 @@ def test_campaign_of_stops_refuses_plants_that_it_does_not_have(capsys: pytest.C
     with pytest.raises(SystemExit):
         main_of(["stops", "--plants", "ideal,drive"])
     assert "'drive'; expected one of ideal, drives, bus" in capsys.readouterr().err
+
+
+@campaign
+def test_arm_whose_torques_are_fed_forward_stands_in_time_too(tmp_path: Path) -> None:
+    """Fed currents grow over a period to what is told: integrals that were expected to lack none swung for a period."""
+    fed = {"controller.feedforward.torque": "100 %"}
+    operated = runs_a_job(tmp_path, "gsis-scara", "AUT", plant="drives", overrides=fed)
+    until_fast(operated, 0.05)
+    controller, T, rng = operated.cell.live.controller, operated.T, np.random.default_rng(0)
+    for _ in range(cases(6, 60)):
+        until_fast(operated, float(rng.uniform(0.05, 0.95)) * controller.reference.stoppable)
+        operated.run(int(rng.uniform(0.0, 0.2) * 1e9 / T))
+        since, tool = operated.now, Tool(operated)
+        operated.run(int(0.5e9 / T), heard=False, each=tool.look)
+        assert tool.fast_ns - since <= STOP_WITHIN - SPARE + T
+        operated.held = {"switch": 0}
+        operated.run(2)
+        assert operated.press("resume")["ok"]
+        operated.run(int(0.3e9 / T))

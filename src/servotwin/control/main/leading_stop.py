@@ -142,6 +142,15 @@ class Following:
         ends = self._ends(q, qd, np.zeros_like(qd), qd)
         return np.where(moves, 1.0 / np.maximum(-ends[0], TINY), 0.0)
 
+    def holding(self, q: Array) -> tuple[str, float]:
+        """The motor that needs the largest share of its torque to hold joints at one of q (k, n), and that share."""
+        motors, still = self.motors, np.zeros_like(q)
+        tau = motors.motor_torques(q, still, still)
+        low, high = motors.drive.torques(np.zeros_like(tau))
+        used = np.maximum(tau / high, tau / low).max(axis=0)
+        i = int(np.argmax(used))
+        return motors.names[i], float(used[i])
+
     def _ends(self, q: Array, qd: Array, qdd: Array, way: Array) -> Array:
         """Least and largest factor (2, k) of accelerations ``way`` that motors add to a motion, (k, n) each."""
         motors = self.motors
@@ -216,7 +225,7 @@ class LeadingStop:
     ) -> None:
         self.following, self.limits, self.cursor = following, limits, cursor
         self._back_to = 0.0, 0.0  # time on its motion and rate at which the cursor stands with the arm
-        fed = following.fed_currents(*told)
+        fed = self._fed = following.fed_currents(*told)
         speed = following.speed(ahead - q, told[1])
         self.path = self._stand_at(q, speed, told)
         if not (following.integral > 0.0).all():  # what such a motor gives is an error of its speed
@@ -271,13 +280,15 @@ class LeadingStop:
         before, self.surplus = self.surplus, self._less(motion, T)
         speed, following = qd + self.surplus, self.following
         currents = following.currents(x, speed, qdd + (self.surplus - before) / T)
-        currents -= following.fed_currents(x, qd, qdd)
-        self._held = following.held(self._held, currents, T)
+        before_fed, self._fed = self._fed, following.fed_currents(x, qd, qdd)
+        mean_fed = 0.5 * (before_fed + self._fed)  # axis controllers go from one to the other
+        self._held = following.held(self._held, currents - mean_fed, T)
         here = q + 0.5 * following.age * (self._older + self._speed)
         there = here + 0.5 * T * (self._speed + speed)
         self._older, self._speed = self._speed, speed
         self._settled = 0.0 if speed.any() else self._settled + T
-        return there + following.lead(speed + following.speed_errors(currents, self._held), qd)
+        errors = following.speed_errors(currents - self._fed, self._held)
+        return there + following.lead(speed + errors, qd)
 
     def _less(self, motion: Motion, T: float) -> Array:
         """The surplus (n,) a period T [s] later: as motors give it beside the motion, with the limits at least."""

@@ -109,7 +109,7 @@ class Playback:
         if retrace is None:
             pieces = list(self._played)
             if isinstance(self._task, MotionTask) and self.cursor is not None:
-                pieces += pieces_of(self._task, self.cursor.time)
+                pieces += pieces_of(self._task, self.cursor.plan_time)
             if not pieces:
                 raise InputError("the job stands where it began; there is no way back")
             retrace, self._stood = Retrace(pieces, limits), self.label
@@ -157,7 +157,7 @@ class Playback:
         if self.cursor is None or self._retrace is not None:
             return None
         motion, _ = self.cursor.advance(T, wanted, pace)
-        self.place = (self.place[0], self.cursor.time)
+        self.place = (self.place[0], self.cursor.plan_time)
         return motion
 
     @property
@@ -296,7 +296,7 @@ class Playback:
         cursor = self.cursor
         assert cursor is not None
         motion, after = cursor.advance(left, min(wanted, cursor.most), pace)
-        self.place = (self.place[0], cursor.time)
+        self.place = (self.place[0], cursor.plan_time)
         end_ns = now_ns + self.period_ns - round(after / NANO)
         self._reach(task, cursor.owner, end_ns)
         if cursor.done:
@@ -355,7 +355,7 @@ class Playback:
         for i, owner in cursor.new_owners(times):
             self._reach(task, owner, now_ns + (i + 1) * self.period_ns)
         cursor.skip(len(times))
-        self.place = (self.place[0], cursor.time)
+        self.place = (self.place[0], cursor.plan_time)
 
     def _wait(self, task: WaitTask, at_ns: int, left: float) -> float:
         """Time that is left of the period after a wait that goes on at ``at_ns``."""

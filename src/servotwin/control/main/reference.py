@@ -11,7 +11,7 @@ from servotwin.control.main.alarms import BoolArray, shown_apart
 from servotwin.control.main.exchange import ProgramSource, Settings
 from servotwin.control.main.frame_room import FrameRoom, braking_way
 from servotwin.control.main.jogging import Jog, LineJog, joint_step, stoppable_speeds
-from servotwin.control.main.leading_stop import LATE, Following, LeadingStop, at, nearest_time
+from servotwin.control.main.leading_stop import LATE, USED, Following, LeadingStop, at, nearest_time
 from servotwin.control.main.overshoot import Overshoot
 from servotwin.control.main.playback import Playback
 from servotwin.control.main.point_speed import FastestPoint
@@ -56,6 +56,8 @@ SHARES = (0.8, 0.6, 0.4, 0.2, 0.0)  # of a jog that are tried where a point woul
 STILL = 1e-12  # rad/s, m/s: what a planner leaves of a speed when it has come to rest
 KEPT = 1e-9  # rad, m: what jogging keeps of the range of a quantity, for rounding
 WATCHED = 0.02  # beyond a limit of acceleration: the mean over a period of what rounds within the limit
+STANDS = 1e-6  # rate of a motion: at a lower one it stands still
+HELD = 101  # places of a motion at which motors are asked what holding takes
 FADING = 0.1  # s in which what was left beside a path by a stop fades by e, once the arm moves on
 GONE = 1e-5  # rad, m of it that do not count
 ROOM = 5.0 * FADING  # s of a motion in which it fades on the way; before a shorter one it fades at rest
@@ -229,9 +231,23 @@ class Reference:
 
     def cursor_of(self, trajectory: Planned, shaper: str | None = None) -> Cursor:
         """The begin of a planned motion, no quicker than points may be; ``shaper``: see ``Shapers``."""
+        most = self._most_rate(trajectory)
+        self._require_brakes(trajectory)
         cursor = self._cursor_of(trajectory, shaper)
-        cursor.most = self._most_rate(trajectory)
+        cursor.most = most
         return cursor
+
+    def _require_brakes(self, trajectory: Planned) -> None:
+        """InputError for a motion that would stand still, as holding the arm leaves a motor no torque to brake."""
+        if self.following is None or self.stoppable > STANDS:
+            return
+        q = trajectory.sample(np.linspace(0.0, trajectory.duration, HELD))[0]
+        name, share = self.following.holding(q)
+        if share > USED:
+            raise InputError(
+                f"motor {name} needs {share:.0%} of its torque to hold the arm on this motion, so that it cannot brake"
+                f" it; expected at most {USED:.0%}: take a lighter load, a stronger motor or a larger current limit"
+            )
 
     def _most_rate(self, trajectory: Planned) -> float:
         """The largest rate at which points keep their bound of speed, and the arm its time to brake."""

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from servotwin.control.main.rests import Rested
 from servotwin.control.main.time_scaling import (
     Cursor,
     Instants,
@@ -29,12 +30,16 @@ from servotwin.control.main.time_scaling import (
 )
 from servotwin.description.frames import Array
 from servotwin.motion.path_length import PathLength
-from servotwin.motion.shaping import ShapedMode, ShapingFilter
+from servotwin.motion.shaping import ShapedMode, ShapingFilter, longest
 
+PARTS = 4  # instants of a period at which a shaped motion is looked at
 FINER = 2.0  # nodes of the path's table in a period
 SLACK = 1e-9
 LEAST_RATE = 0.2
-ROUNDS = 6
+ROUNDS = 8
+NEAR = 1.05  # between a pace that keeps the limits and one that does not: no better one is sought
+SHARP = 4.0  # times a limit of acceleration that a bend of the path asks for
+BESIDE = 0.1  # s between a bend and where it asks for too much
 MOST_PERIODS = 1_000_000
 TRIED, REFINED = 33, 2  # growths of a braking rate at once, and how often around the best of them
 CLOSE = 1.01  # of a limit of acceleration: a period of braking that uses more is sought anew
@@ -71,16 +76,31 @@ class ShapedCursor(Cursor):
     ) -> None:
         super().__init__(trajectory, acceleration, tool)
         self.modes, self.speeds, self.period = tuple(modes), np.asarray(speeds), period
-        self.path = PathLength.of(trajectory, self.speeds, period / FINER, np.asarray(trajectory.starts))
+        self._rested: Rested | None = None
+        self._plan = trajectory
         self.fitting = 1.0
-        self._strokes = self._moving_parts()
-        self.duration = self._fit()
+        self._lay(None)
+        self.duration = self._settle()
+        self._rehearsals.clear()
+        self._here = self._sample(0.0)
         self._begin(0.0)
+
+    @property
+    def plan(self) -> Planned:
+        """See ``Cursor``."""
+        return self._plan
+
+    @property
+    def plan_time(self) -> float:
+        """See ``Cursor``."""
+        if self._rested is None:
+            return self.time
+        return float(self._rested.planned_times(np.array([self.time]))[0][0])
 
     @property
     def added(self) -> float:
         """By how much shaping makes the motion longer [s], at full pace."""
-        return max(self.duration - self.trajectory.duration, 0.0)
+        return max(self.duration - self._plan.duration, 0.0)
 
     def _begin(self, time: float) -> None:
         """Stand at a time of the trajectory."""
@@ -109,7 +129,7 @@ class ShapedCursor(Cursor):
     @property
     def rate_now(self) -> float:
         """See ``Cursor``."""
-        return float(self._place[1]) / max(self._growth_of_length(self.time), 1e-12)
+        return min(float(self._place[1]) / max(self._growth_of_length(self.time), 1e-12), 1.0)
 
     def _growth_of_length(self, time: float) -> float:
         """Length of path per time of the trajectory [1/s]."""
@@ -130,7 +150,12 @@ class ShapedCursor(Cursor):
         """
         if self.done or self._let_go or not self._find(wanted * self.fitting):
             return self._batch.first(0)
-        return Instants(*(column[self._taken :] for column in self._found.instants))
+        found = Instants(*(column[self._taken :] for column in self._found.instants))
+        return (
+            found
+            if self._rested is None
+            else found._replace(times=self._rested.planned_times(found.times)[0])
+        )
 
     def skip(self, count: int) -> None:
         """Go on over so many instants of ``ahead``."""
@@ -327,19 +352,75 @@ class ShapedCursor(Cursor):
         return high
 
     # --- limits -------------------------------------------------------------------------------------
-    def _fit(self) -> float:
-        """Find the pace at which the shaped motion keeps the limits; its duration there [s].
+    def _settle(self) -> float:
+        """Settle the pace at which the shaped motion keeps the limits, and its rests; its duration there [s].
 
         Copies of a motion keep its limits, and so does their mean on a straight way of the joints. Where a path bends,
-        the shaped arm is elsewhere than the copies, with their speed.
+        the shaped arm is elsewhere than the copies, with their speed. It comes to rest at sharp bends, or goes slowly
+        all the way, whichever takes less time.
         """
-        for _ in range(ROUNDS):
-            places = [self._rehearsed(*stroke) for stroke in self._strokes]
-            most = max((self._demand(stroke) for stroke in places), default=0.0)
-            if most <= 1.0 + SLACK or self.fitting <= LEAST_RATE:
+        if self._demand() > 1.0 + SLACK:
+            rested = self._with_rests(1.0)
+            best = self._fit(np.inf), self.fitting, rested
+            for most in (SHARP, np.inf):
+                self._lay(None)
+                rested = self._with_rests(most)
+                found = self._fit(best[0]), self.fitting, rested
+                best = found if found[0] < best[0] else best
+            self._lay(best[2])
+            self.fitting = best[1]
+        return self._lasts()
+
+    def _lasts(self) -> float:
+        """The duration of the shaped motion at its pace [s]."""
+        return sum(len(self._rehearsed(*stroke)) for stroke in self._strokes) * self.period
+
+    def _fit(self, most_time: float) -> float:
+        """Find the pace at which the shaped motion keeps the limits; its duration [s], inf if beyond ``most_time``."""
+        moves = most_time - longest(self.modes) * len(self._strokes)  # s beside the delays of the shapers
+        least = max(LEAST_RATE, self.trajectory.duration / moves if moves > 0.0 else np.inf)
+        low, high, self.fitting = 0.0, np.inf, 1.0
+        for _ in range(ROUNDS if least <= 1.0 else 0):
+            demand = self._demand()
+            if demand <= 1.0 + SLACK:
+                low = self.fitting
+            else:
+                high = self.fitting
+            if low == 1.0 or high <= max(NEAR * low, least):
                 break
-            self.fitting = max(self.fitting / (1.001 * most), LEAST_RATE)
-        return sum(len(stroke) for stroke in places) * self.period
+            self.fitting = float(np.sqrt(low * high)) if low else max(high / (1.001 * demand), least)
+        self.fitting = low or LEAST_RATE
+        return self._lasts() if low else np.inf
+
+    def _lay(self, rested: Rested | None) -> None:
+        """Go on the motion as planned, or with rests."""
+        self._rested, self.trajectory = rested, self._plan if rested is None else rested
+        nodes = self.trajectory.starts if rested is None else np.append(rested.starts, rested.nodes)
+        self.path = PathLength.of(self.trajectory, self.speeds, self.period / FINER, np.asarray(nodes))
+        self._strokes = self._moving_parts()
+        self._rehearsals: dict[tuple[float, float, float], Array] = {}
+
+    def _with_rests(self, most: float) -> Rested | None:
+        """Go on the motion with rests at the bends where it would use more than ``most`` of the accelerations."""
+        times: set[float] = set()
+        bends, rested = self.path.bends, None
+        self.fitting = 1.0
+        for _ in range(ROUNDS):
+            found = set()
+            for stroke in self._strokes:
+                lengths, used = self._asked(*stroke)
+                at = self.path.times(lengths[used > most + SLACK])
+                at = at if rested is None else rested.planned_times(at)[0]
+                gaps = np.abs(at[:, None] - bends)
+                if gaps.size:
+                    near = gaps.argmin(axis=1)[gaps.min(axis=1) <= BESIDE]
+                    found |= {float(t) for t in bends[near]}
+            if found <= times:
+                break
+            times |= found
+            rested = Rested(self._plan, sorted(times), self.acceleration, self.tool)
+            self._lay(rested)
+        return rested
 
     def _moving_parts(self) -> list[tuple[float, float]]:
         """Begin and end [s] of what the trajectory goes through without standing."""
@@ -348,7 +429,13 @@ class ShapedCursor(Cursor):
 
     def _rehearsed(self, begin: float, end: float) -> Array:
         """Shaped lengths with their rates (k, 3), period by period, of a stroke at its pace."""
-        T, rate, path = self.period, self.fitting, self.path
+        key = begin, end, self.fitting
+        if key not in self._rehearsals:
+            self._rehearsals[key] = self._rehearse(begin, end, self.fitting)
+        return self._rehearsals[key]
+
+    def _rehearse(self, begin: float, end: float, rate: float) -> Array:
+        T, path = self.period, self.path
         times = begin + rate * T * np.arange(1, int(np.ceil((end - begin) / (rate * T) - SLACK)) + 1)
         signals = self._signals(np.asarray(times, dtype=np.float64), rate, end)
         start = path.at(begin)
@@ -362,8 +449,35 @@ class ShapedCursor(Cursor):
             signals = np.repeat(np.array([[[path.at(end)], [0.0], [0.0]]]), BLOCK, axis=0)
         return np.concatenate(rows)
 
-    def _demand(self, places: Array) -> float:
-        """The least factor on the time of a shaped stroke with which it keeps speeds and accelerations."""
-        qd, qdd = self.path.many_motions(places)
-        fast = float((np.abs(qd) / self.speeds).max(initial=0.0))
-        return max(fast, float(np.sqrt((np.abs(qdd) / self.acceleration).max(initial=0.0))))
+    def _demand(self) -> float:
+        """The least factor on the time of the shaped motion with which it keeps speeds and accelerations."""
+        used = [self._asked(*stroke)[1].max(initial=0.0) for stroke in self._strokes]
+        return float(np.sqrt(max(used, default=0.0)))
+
+    def _asked(self, begin: float, end: float) -> tuple[Array, Array]:
+        """Lengths (k,) on a shaped stroke, and what it uses there (k,) of accelerations and of squares of speeds.
+
+        An override shifts the periods along the path, so places between them count, and so do the sharpest bends.
+        """
+        path, T = self.path, self.period
+        fine = self._between(np.vstack([[path.at(begin), 0.0, 0.0], self._rehearsed(begin, end)]))
+        bends = path.s[(path.t > begin) & (path.t < end)]
+        at = np.stack([bends, *(np.interp(bends, fine[:, 0], fine[:, k]) for k in (1, 2))], axis=1)
+        qd, qdd = path.many_motions(fine)
+        hardest = np.abs(qdd)
+        hardest[PARTS:] = np.maximum(hardest[PARTS:], np.abs(qd[PARTS:] - qd[:-PARTS]) / T)
+        hardest = np.vstack([hardest, np.abs(path.many_motions(at)[1])]) / self.acceleration
+        used = hardest.max(axis=1)
+        used[: len(qd)] = np.maximum(used[: len(qd)], ((np.abs(qd) / self.speeds) ** 2).max(axis=1))
+        return np.append(fine[:, 0], bends), used
+
+    def _between(self, places: Array) -> Array:
+        """Shaped lengths with their rates ((k - 1) PARTS + 1, 3) at ``PARTS`` instants of each period, of (k, 3)."""
+        parts, T = np.arange(PARTS)[:, None] / PARTS, self.period
+        a, b = places[:-1, None, :], places[1:, None, :]
+        gap, v0, v1 = b[..., :1] - a[..., :1], T * a[..., 1:2], T * b[..., 1:2]
+        lengths = a[..., :1] + parts * (
+            v0 + parts * (3.0 * gap - 2.0 * v0 - v1 + parts * (v0 + v1 - 2.0 * gap))
+        )
+        rates = (1.0 - parts) * a[..., 1:] + parts * b[..., 1:]
+        return np.vstack([np.concatenate([lengths, rates], axis=2).reshape(-1, 3), places[-1:]])

@@ -167,16 +167,29 @@ class Cursor:
         return self.rate
 
     @property
+    def plan(self) -> Planned:
+        """The motion as it was planned."""
+        return self.trajectory
+
+    @property
+    def plan_time(self) -> float:
+        """Where it is on the motion as it was planned [s]."""
+        return self.time
+
+    @property
     def owner(self) -> int:
         """The instruction that is under way."""
-        return self._owner(int(np.searchsorted(self.trajectory.starts, self.time, side="right")) - 1)
+        return self._owner(int(np.searchsorted(self.plan.starts, self.plan_time, side="right")) - 1)
 
     def _owner(self, segment: int) -> int:
-        return self.trajectory.owners[max(segment, 0)]
+        return self.plan.owners[max(segment, 0)]
 
     def new_owners(self, times: Array) -> list[tuple[int, int]]:
-        """Which of the ascending ``times`` (k,) [s] lie in another segment than the one before, and in whose."""
-        segments = np.searchsorted(self.trajectory.starts, np.append(self.time, times), side="right") - 1
+        """Which of the ascending ``times`` (k,) [s] lie in another segment than the one before, and in whose.
+
+        Times are those of the motion as it was planned here and in ``ahead``.
+        """
+        segments = np.searchsorted(self.plan.starts, np.append(self.plan_time, times), side="right") - 1
         return [(int(i), self._owner(int(segments[i + 1]))) for i in np.flatnonzero(np.diff(segments))]
 
     def advance(self, T: float, wanted: float, pace: Pace) -> tuple[Motion, float]:

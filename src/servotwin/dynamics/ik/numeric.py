@@ -179,6 +179,8 @@ def standing_motion(task: Task, q: Array) -> Array | None:
     ``ASIDE`` and corrected: on a curve of solutions a correction of higher order is enough, elsewhere it leads back.
     """
     free = np.flatnonzero(task.q_min < task.q_max)
+    if not free.size:
+        return None
     J = (task.weight * task.mask)[:, None] * task.jac(q)[:, free]
     _, values, rows = np.linalg.svd(J)
     values = np.append(values, np.zeros(max(len(free) - len(values), 0)))

@@ -83,6 +83,21 @@ def row(page: Page, name: str) -> Any:
     return page.page.locator("#points tr").filter(has=page.page.locator(f"td:text-is('{name}')"))
 
 
+def test_both_links_in_one_browser_keep_their_roles_when_they_are_loaded_again(
+    served: RunningPendant, chromium: Any
+) -> None:
+    operator = Page(chromium, served.url)
+    viewer = Page(chromium, served.viewer_url, context=operator.context)
+    for page in (operator, viewer):
+        page.page.reload()
+        page.until("p && window.pendant.seat.open", 60.0)
+    operator.until("window.pendant.seat.role == 'operator'", 60.0)
+    viewer.until("window.pendant.seat.name && window.pendant.seat.mayOperate === false", 60.0)
+    assert viewer.page.inner_text("#seat") == "you watch"
+    assert "token" not in operator.page.url + viewer.page.url
+    assert operator.errors == viewer.errors == []
+
+
 def test_points_are_gone_to_touched_up_renamed_and_deleted(
     served: RunningPendant, chromium: Any, tmp_path: Path
 ) -> None:

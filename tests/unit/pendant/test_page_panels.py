@@ -193,6 +193,47 @@ def test_jog_along_a_user_frame_goes_its_way(served: RunningPendant, chromium: A
     page.shot("jog-user-frame")
 
 
+def test_frames_are_shown_as_they_are_jogged_and_chosen(
+    served: RunningPendant, chromium: Any, tmp_path: Path
+) -> None:
+    """The list of user frames has the base where there is no other; the control menu follows the frame."""
+    file = tmp_path / "jobs" / "pendant.points.yaml"
+    file.write_text(POINTS.replace("frames:\n  table: {yaw: 90 deg}\n", ""), encoding="utf-8")
+    page = powered(Page(chromium, served.url))
+    p = page.page
+    for frame, menu in (("base", 2), ("joint", 1), ("tool", 2), ("user", 2)):
+        p.click(f"[data-frame={frame}]")
+        page.until(f"p.menu == {menu}")
+        p.locator(f"#menu [data-menu='{menu}'].on").wait_for(timeout=WAIT)
+        assert p.locator("#menu .on").count() == 1
+    assert p.input_value("#user-frame") == "base"
+    p.click("[data-tab=points]")
+    hold(page, "[aria-label='go to P1']", "Math.abs(p.q[1] - 0.698132) < 1e-4")
+    p.click("[data-tab=jog]")
+    x = page.look()["tool"][0]
+    hold(page, "[aria-label='x minus']", f"p.tool[0] < {x - 0.02}")
+
+
+WIDE = """ids => ids.map(id => { const e = document.querySelector(id), r = document.createRange();
+  r.selectNodeContents(e); return [e.scrollWidth <= e.clientWidth, r.getClientRects().length]; })"""
+
+
+def test_words_of_the_page_have_room(served: RunningPendant, chromium: Any) -> None:
+    page = powered(Page(chromium, served.url))
+    p = page.page
+    assert p.evaluate(WIDE, ["#title"]) == [[True, 1]]
+    p.click("[data-tab=job]")
+    p.wait_for_function("document.getElementById('text').value.length > 0", timeout=WAIT)
+    p.fill("#text", "MOVEJ P1 SPEED 50%\n")
+    p.click("#preview")
+    p.locator("#plan .bars div").first.wait_for(timeout=WAIT)
+    p.evaluate("document.querySelector('#plan .bars div').firstChild.data = 'shoulder 96 %'")
+    assert p.evaluate(WIDE, ["#plan .bars div"])[0][1] <= 2  # its words and its bar
+    p.set_viewport_size({"width": 420, "height": 900})
+    tool, views = (p.locator(name).bounding_box() for name in ("#tool", ".views"))
+    assert tool["x"] + tool["width"] <= views["x"]
+
+
 def test_inputs_are_switched_and_outputs_shown(served: RunningPendant, chromium: Any) -> None:
     page = powered(Page(chromium, served.url))
     p = page.page

@@ -174,6 +174,7 @@ export class Editor {
     head.textContent = plan.finished ? `${plan.duration.toFixed(2)} s, ${plan.motions} motions, tool up to ${(1000 * plan.fastest).toFixed(0)} mm/s`
       : `does not finish: ${plan.reason || plan.alarms.join('; ')}`;
     bars.className = 'bars';
+    bars.style.gridTemplateColumns = `repeat(auto-fit, minmax(${Math.max(10, 6 + Math.max(...plan.limits.map(limit => limit.axis.length)))}ch, 1fr))`;
     for (const limit of plan.limits) {
       const part = document.createElement('div'), bar = document.createElement('div'), fill = document.createElement('i');
       const share = Math.max(limit.speed || 0, limit.acceleration || 0);

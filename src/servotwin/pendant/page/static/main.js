@@ -10,7 +10,7 @@ import { ScopeView } from './scope.js';
 const start = JSON.parse(document.getElementById('start').textContent);
 const byId = id => document.getElementById(id);
 const PLANTS = { ideal: 'ideal arm', drives: 'drives simulated', bus: 'drives on the bus' };
-byId('title').textContent = start.title; byId('plant').textContent = PLANTS[start.plant] || start.plant;
+byId('title').textContent = byId('title').title = start.title; byId('plant').textContent = PLANTS[start.plant] || start.plant;
 document.title = `${start.robot} \u2013 ServoTwin pendant`;
 
 if (location.search) history.replaceState(null, '', location.pathname); // the token stays out of the history
@@ -72,7 +72,8 @@ function words(p) {
   const state = byId('state');
   state.textContent = p.state; state.className = `chip ${KINDS[p.state] || ''}`; state.title = p.hint;
   document.querySelectorAll('#modes button').forEach(b => b.setAttribute('aria-checked', b.dataset.mode === p.mode));
-  document.querySelectorAll('#menu button').forEach(b => b.classList.toggle('on', +b.dataset.menu === p.menu));
+  const byHand = [1, 2].includes(p.menu) && seat.role === 'operator', menu = byHand ? pad.menu : p.menu;
+  document.querySelectorAll('#menu button').forEach(b => b.classList.toggle('on', +b.dataset.menu === menu));
   byId('power').textContent = p.powered ? 'Power off' : 'Power on';
   byId('power').classList.toggle('accent', p.state === 'disabled');
   byId('reset').classList.toggle('accent', ['emergency', 'fault', 'alarm'].includes(p.state));

@@ -278,6 +278,7 @@ def test_scope_triggers_measures_and_exports(served: RunningPendant, chromium: A
     p.mouse.move(box["x"] + 0.7 * box["width"], box["y"] + 50)
     p.mouse.up()
     assert "\u0394t" in p.inner_text("#cursors")
+    assert [text.strip() for text in p.locator("#legend small").all_inner_texts()] == ["5 deg/div"] * 2
     page.shot("scope-triggered")
     with p.expect_download(timeout=WAIT) as download:
         p.click("#export")
@@ -298,19 +299,37 @@ SPANS = (
 )
 
 
-def test_lines_of_the_scope_have_labels_that_differ(served: RunningPendant, chromium: Any) -> None:
+SCOPE = "import(new URL('files/scope.js', location).href)"
+
+
+def test_lines_of_the_scope_have_round_labels_that_differ(served: RunningPendant, chromium: Any) -> None:
     """A signal that hardly moves is drawn large: its lines must not all be called 13.20."""
     page = Page(chromium, served.url, context=chromium.new_context(bypass_csp=True))
-    for low, high in SPANS:
-        step = (high - low) / 4
-        values = [low + step * k for k in range(5)]
-        labels = page.page.evaluate(
-            "([values, step]) => import(new URL('files/scope.js', location).href)"
-            ".then(m => values.map(v => m.lineLabel(v, step)))",
-            [values, step],
+    for low, high in (*SPANS, (0.025, 0.025), (0.0, 0.0), (139.0, 139.2)):
+        axis, labels = page.page.evaluate(
+            f"([low, high]) => {SCOPE}.then(m => {{ const a = m.roundAxis(low, high);"
+            " return [a, [0, 1, 2, 3, 4, 5, 6, 7, 8].map(k => m.lineLabel(a.low + k * a.step, a.step))]; })",
+            [low, high],
         )
+        values = [axis["low"] + axis["step"] * k for k in range(9)]
+        assert values[0] <= low <= high <= values[-1]
+        assert f"{axis['step']:e}"[0] in "125"
+        assert high - low < 3e-5 * max(1.0, abs(high)) or high - low > 0.35 * (values[-1] - values[0])
         assert all(len(label) <= 10 for label in labels), labels
-        assert [float(label) for label in labels] == pytest.approx(values, abs=0.11 * step)
+        assert [float(label) for label in labels] == pytest.approx(values, abs=0.01 * axis["step"])
+    page.context.close()
+
+
+def test_each_unit_of_the_scope_has_a_scale_of_its_own(served: RunningPendant, chromium: Any) -> None:
+    """139 mm and 0.025 V on one scale would be two lines without shape."""
+    page = Page(chromium, served.url, context=chromium.new_context(bypass_csp=True))
+    signals = [[0.0, 139.0, 60.0], [0.0, 0.01, 0.025], [-20.0, 0.0, 5.0]]
+    axes = page.page.evaluate(
+        f"values => {SCOPE}.then(m => Object.fromEntries(m.axesOf(['mm', 'V', 'mm'], values, 0, 3)))", signals
+    )
+    assert {unit: axis["step"] for unit, axis in axes.items()} == {"mm": 20.0, "V": 0.005}
+    lost = f"() => {SCOPE}.then(m => m.axesOf(['A'], [[NaN, Infinity, 7, -1e99, 0]], 0, 5).get('A'))"
+    assert page.page.evaluate(lost) == {"low": 0.0, "step": 1.0}
     page.context.close()
 
 

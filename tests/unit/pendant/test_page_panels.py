@@ -293,6 +293,33 @@ def test_scope_triggers_measures_and_exports(served: RunningPendant, chromium: A
     assert max(first) > 5.0 > min(first)  # the crossing is in it
 
 
+def test_pages_that_watch_show_the_job_and_have_its_keys_off(
+    served: RunningPendant, chromium: Any, tmp_path: Path
+) -> None:
+    page = powered(Page(chromium, served.url))
+    page.until("p.job == 'pendant.job'", 60.0)
+    viewer, second = (Page(chromium, url, context=page.context) for url in (served.viewer_url, served.url))
+    for other in (viewer, second):
+        other.page.click("[data-tab=job]")
+        other.page.wait_for_function(
+            "t => document.getElementById('text').value === t", arg=JOB, timeout=WAIT
+        )
+        assert other.page.input_value("#jobs") == "pendant.job"
+        assert other.page.locator("#tab-job button:enabled, #jobs:enabled").count() == 0
+        assert not other.page.locator("#text").is_editable()
+        assert other.page.inner_text("#problems") == ""
+    viewer.shot("viewer-job")
+    viewer.page.click("#power")
+    viewer.page.locator("#message.bad").wait_for(timeout=WAIT)
+    assert viewer.page.inner_text("#message") == "this page only views"
+    second.page.click("#take")
+    second.page.locator("#problems", has_text="no mistakes found").wait_for(timeout=WAIT)
+    assert second.page.locator("#text").is_editable()
+    assert second.page.locator("#tab-job button:disabled").count() == 0
+    page.page.locator("#run:disabled").wait_for(state="attached", timeout=WAIT)
+    assert page.errors == viewer.errors == second.errors == []
+
+
 SPANS = (
     *((13.19999, 13.20001), (-1e-6, 1e-6), (-1.0, 1.0), (0.0, 5e4), (300.0, 320.0)),
     *((-2e-5, 3e-4), (-3e7, 1e7), (1e4, 1.0001e4)),

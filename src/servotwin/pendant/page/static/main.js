@@ -40,7 +40,7 @@ const choose = name => {
   document.querySelectorAll('#tabs button').forEach(b => b.classList.toggle('on', b.dataset.tab === name));
   document.querySelectorAll('.tab').forEach(t => t.classList.toggle('on', t.id === `tab-${name}`));
   scope.setActive(name === 'scope');
-  if (name === 'job') editor.paint();
+  if (name === 'job') { editor.watched = null; editor.paint(); }
 };
 document.querySelectorAll('#tabs button').forEach(b => { b.onclick = () => choose(b.dataset.tab); });
 document.querySelectorAll('[data-view]').forEach(b => { b.onclick = () => scene.view(b.dataset.view); });
@@ -110,6 +110,7 @@ on('seat', s => {
   byId('take').hidden = operates || !s.mayOperate;
   document.body.classList.toggle('viewer', !operates);
   banner();
+  if (operates === editor.watching) editor.watch(!operates);
   if (operates && s.ready && !operated) editor.begin();
   operated = operates && s.ready;
 });

@@ -229,7 +229,9 @@ def test_words_of_the_page_have_room(served: RunningPendant, chromium: Any) -> N
     p.locator("#plan .bars div").first.wait_for(timeout=WAIT)
     p.evaluate("document.querySelector('#plan .bars div').firstChild.data = 'shoulder 96 %'")
     assert p.evaluate(WIDE, ["#plan .bars div"])[0][1] <= 2  # its words and its bar
-    p.set_viewport_size({"width": 420, "height": 900})
+    for width in (1440, 1024, 870, 600, 420):
+        p.set_viewport_size({"width": width, "height": 900})
+        assert p.evaluate("document.querySelector('header').scrollWidth") <= width  # the stop is within reach
     tool, views = (p.locator(name).bounding_box() for name in ("#tool", ".views"))
     assert tool["x"] + tool["width"] <= views["x"]
 

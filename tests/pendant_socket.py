@@ -19,9 +19,9 @@ class PlainPage:
 
     def __init__(self, url: str, *, draws: bool = True) -> None:
         parts = urlsplit(url)
-        self.host = f"{parts.hostname}:{parts.port}"
+        self.host, self.home = f"{parts.hostname}:{parts.port}", parts.path
         link = http.client.HTTPConnection(str(parts.hostname), parts.port, timeout=10)
-        link.request("GET", f"/?{parts.query}")
+        link.request("GET", f"{self.home}?{parts.query}")
         answer = link.getresponse()
         answer.read()
         assert answer.status == 200, answer.status
@@ -30,7 +30,7 @@ class PlainPage:
         self._stack = ExitStack()
         self.socket: ClientConnection = self._stack.enter_context(
             connect(
-                f"ws://{self.host}/ws",
+                f"ws://{self.host}{self.home}ws",
                 origin=f"http://{self.host}",
                 additional_headers={"Cookie": self.cookie},  # type: ignore[arg-type]
             )

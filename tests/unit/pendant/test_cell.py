@@ -231,6 +231,30 @@ def test_menu_of_the_paper(operated: Operated) -> None:
     assert operated.state == "disabled"
 
 
+def test_refused_keys_are_called_as_on_the_page_and_told_what_helps(operated: Operated) -> None:
+    def refused(key: str, **words: Any) -> str:
+        answer = operated.press(key, **words)
+        assert not answer["ok"]
+        return str(answer["text"])
+
+    assert refused("pause") == "Pause is not taken: no job runs"
+    assert refused("reset") == "Reset is not taken: no alarm is shown"
+    operated.hold(**jog(0))
+    operated.run(20)
+    assert refused("disable") == (
+        "Power off is not taken while the arm moves; wait until it stands, or press Stop"
+    )
+    assert operated.press("emergency stop")["ok"]
+    assert refused("enable") == "Power on is not taken after an emergency stop; press Reset first"
+    assert refused("menu", number=-1) == "Disable is not taken after an emergency stop; press Reset first"
+    assert refused("menu", number=3) == "emergency stop; press Reset, then Power on"
+    operated.hold()
+    operated.run(5)
+    assert refused("home") == "Home is not taken after an emergency stop; press Reset first"
+    assert operated.press("reset")["ok"]
+    assert refused("go to", name="P1") == "Go is not taken without power; press Power on first"
+
+
 def test_keys_with_other_words_change_nothing(operated: Operated) -> None:
     for key, words in (
         ("mode", {}), ("mode", {"mode": 3}), ("step", {"frame": "joint"}), ("go to", {"name": ["x"]}),

@@ -212,8 +212,9 @@ def test_page_that_operates_again_starts_what_it_shows(
     for page in (first, second):
         page.page.click("[data-tab=job]")
     opened(first, FIRST)
+    opened(second, FIRST)  # to be read
     second.page.click("#take")
-    opened(second, FIRST)
+    offered(second, "second.job")
     choose(second, "second.job")
     opened(second, SECOND)
     second.until("p.job === 'second.job'")

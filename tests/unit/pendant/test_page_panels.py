@@ -83,6 +83,21 @@ def row(page: Page, name: str) -> Any:
     return page.page.locator("#points tr").filter(has=page.page.locator(f"td:text-is('{name}')"))
 
 
+def test_both_links_in_one_browser_keep_their_roles_when_they_are_loaded_again(
+    served: RunningPendant, chromium: Any
+) -> None:
+    operator = Page(chromium, served.url)
+    viewer = Page(chromium, served.viewer_url, context=operator.context)
+    for page in (operator, viewer):
+        page.page.reload()
+        page.until("p && window.pendant.seat.open", 60.0)
+    operator.until("window.pendant.seat.role == 'operator'", 60.0)
+    viewer.until("window.pendant.seat.name && window.pendant.seat.mayOperate === false", 60.0)
+    assert viewer.page.inner_text("#seat") == "you watch"
+    assert "token" not in operator.page.url + viewer.page.url
+    assert operator.errors == viewer.errors == []
+
+
 def test_points_are_gone_to_touched_up_renamed_and_deleted(
     served: RunningPendant, chromium: Any, tmp_path: Path
 ) -> None:
@@ -178,6 +193,49 @@ def test_jog_along_a_user_frame_goes_its_way(served: RunningPendant, chromium: A
     page.shot("jog-user-frame")
 
 
+def test_frames_are_shown_as_they_are_jogged_and_chosen(
+    served: RunningPendant, chromium: Any, tmp_path: Path
+) -> None:
+    """The list of user frames has the base where there is no other; the control menu follows the frame."""
+    file = tmp_path / "jobs" / "pendant.points.yaml"
+    file.write_text(POINTS.replace("frames:\n  table: {yaw: 90 deg}\n", ""), encoding="utf-8")
+    page = powered(Page(chromium, served.url))
+    p = page.page
+    for frame, menu in (("base", 2), ("joint", 1), ("tool", 2), ("user", 2)):
+        p.click(f"[data-frame={frame}]")
+        page.until(f"p.menu == {menu}")
+        p.locator(f"#menu [data-menu='{menu}'].on").wait_for(timeout=WAIT)
+        assert p.locator("#menu .on").count() == 1
+    assert p.input_value("#user-frame") == "base"
+    p.click("[data-tab=points]")
+    hold(page, "[aria-label='go to P1']", "Math.abs(p.q[1] - 0.698132) < 1e-4")
+    p.click("[data-tab=jog]")
+    x = page.look()["tool"][0]
+    hold(page, "[aria-label='x minus']", f"p.tool[0] < {x - 0.02}")
+
+
+WIDE = """ids => ids.map(id => { const e = document.querySelector(id), r = document.createRange();
+  r.selectNodeContents(e); return [e.scrollWidth <= e.clientWidth, r.getClientRects().length]; })"""
+
+
+def test_words_of_the_page_have_room(served: RunningPendant, chromium: Any) -> None:
+    page = powered(Page(chromium, served.url))
+    p = page.page
+    assert p.evaluate(WIDE, ["#title"]) == [[True, 1]]
+    p.click("[data-tab=job]")
+    p.wait_for_function("document.getElementById('text').value.length > 0", timeout=WAIT)
+    p.fill("#text", "MOVEJ P1 SPEED 50%\n")
+    p.click("#preview")
+    p.locator("#plan .bars div").first.wait_for(timeout=WAIT)
+    p.evaluate("document.querySelector('#plan .bars div').firstChild.data = 'shoulder 96 %'")
+    assert p.evaluate(WIDE, ["#plan .bars div"])[0][1] <= 2  # its words and its bar
+    for width in (1440, 1024, 870, 600, 420):
+        p.set_viewport_size({"width": width, "height": 900})
+        assert p.evaluate("document.querySelector('header').scrollWidth") <= width  # the stop is within reach
+    tool, views = (p.locator(name).bounding_box() for name in ("#tool", ".views"))
+    assert tool["x"] + tool["width"] <= views["x"]
+
+
 def test_inputs_are_switched_and_outputs_shown(served: RunningPendant, chromium: Any) -> None:
     page = powered(Page(chromium, served.url))
     p = page.page
@@ -222,6 +280,7 @@ def test_scope_triggers_measures_and_exports(served: RunningPendant, chromium: A
     p.mouse.move(box["x"] + 0.7 * box["width"], box["y"] + 50)
     p.mouse.up()
     assert "\u0394t" in p.inner_text("#cursors")
+    assert [text.strip() for text in p.locator("#legend small").all_inner_texts()] == ["5 deg/div"] * 2
     page.shot("scope-triggered")
     with p.expect_download(timeout=WAIT) as download:
         p.click("#export")
@@ -236,25 +295,70 @@ def test_scope_triggers_measures_and_exports(served: RunningPendant, chromium: A
     assert max(first) > 5.0 > min(first)  # the crossing is in it
 
 
+def test_pages_that_watch_show_the_job_and_have_its_keys_off(
+    served: RunningPendant, chromium: Any, tmp_path: Path
+) -> None:
+    page = powered(Page(chromium, served.url))
+    page.until("p.job == 'pendant.job'", 60.0)
+    viewer, second = (Page(chromium, url, context=page.context) for url in (served.viewer_url, served.url))
+    for other in (viewer, second):
+        other.page.click("[data-tab=job]")
+        other.page.wait_for_function(
+            "t => document.getElementById('text').value === t", arg=JOB, timeout=WAIT
+        )
+        assert other.page.input_value("#jobs") == "pendant.job"
+        assert other.page.locator("#tab-job button:enabled, #jobs:enabled").count() == 0
+        assert not other.page.locator("#text").is_editable()
+        assert other.page.inner_text("#problems") == ""
+    viewer.shot("viewer-job")
+    viewer.page.click("#power")
+    viewer.page.locator("#message.bad").wait_for(timeout=WAIT)
+    assert viewer.page.inner_text("#message") == "this page only views"
+    second.page.click("#take")
+    second.page.locator("#problems", has_text="no mistakes found").wait_for(timeout=WAIT)
+    assert second.page.locator("#text").is_editable()
+    assert second.page.locator("#tab-job button:disabled").count() == 0
+    page.page.locator("#run:disabled").wait_for(state="attached", timeout=WAIT)
+    assert page.errors == viewer.errors == second.errors == []
+
+
 SPANS = (
     *((13.19999, 13.20001), (-1e-6, 1e-6), (-1.0, 1.0), (0.0, 5e4), (300.0, 320.0)),
     *((-2e-5, 3e-4), (-3e7, 1e7), (1e4, 1.0001e4)),
 )
 
 
-def test_lines_of_the_scope_have_labels_that_differ(served: RunningPendant, chromium: Any) -> None:
+SCOPE = "import(new URL('files/scope.js', location).href)"
+
+
+def test_lines_of_the_scope_have_round_labels_that_differ(served: RunningPendant, chromium: Any) -> None:
     """A signal that hardly moves is drawn large: its lines must not all be called 13.20."""
     page = Page(chromium, served.url, context=chromium.new_context(bypass_csp=True))
-    for low, high in SPANS:
-        step = (high - low) / 4
-        values = [low + step * k for k in range(5)]
-        labels = page.page.evaluate(
-            "([values, step]) => import(new URL('files/scope.js', location).href)"
-            ".then(m => values.map(v => m.lineLabel(v, step)))",
-            [values, step],
+    for low, high in (*SPANS, (0.025, 0.025), (0.0, 0.0), (139.0, 139.2)):
+        axis, labels = page.page.evaluate(
+            f"([low, high]) => {SCOPE}.then(m => {{ const a = m.roundAxis(low, high);"
+            " return [a, [0, 1, 2, 3, 4, 5, 6, 7, 8].map(k => m.lineLabel(a.low + k * a.step, a.step))]; })",
+            [low, high],
         )
+        values = [axis["low"] + axis["step"] * k for k in range(9)]
+        assert values[0] <= low <= high <= values[-1]
+        assert f"{axis['step']:e}"[0] in "125"
+        assert high - low < 3e-5 * max(1.0, abs(high)) or high - low > 0.35 * (values[-1] - values[0])
         assert all(len(label) <= 10 for label in labels), labels
-        assert [float(label) for label in labels] == pytest.approx(values, abs=0.11 * step)
+        assert [float(label) for label in labels] == pytest.approx(values, abs=0.01 * axis["step"])
+    page.context.close()
+
+
+def test_each_unit_of_the_scope_has_a_scale_of_its_own(served: RunningPendant, chromium: Any) -> None:
+    """139 mm and 0.025 V on one scale would be two lines without shape."""
+    page = Page(chromium, served.url, context=chromium.new_context(bypass_csp=True))
+    signals = [[0.0, 139.0, 60.0], [0.0, 0.01, 0.025], [-20.0, 0.0, 5.0]]
+    axes = page.page.evaluate(
+        f"values => {SCOPE}.then(m => Object.fromEntries(m.axesOf(['mm', 'V', 'mm'], values, 0, 3)))", signals
+    )
+    assert {unit: axis["step"] for unit, axis in axes.items()} == {"mm": 20.0, "V": 0.005}
+    lost = f"() => {SCOPE}.then(m => m.axesOf(['A'], [[NaN, Infinity, 7, -1e99, 0]], 0, 5).get('A'))"
+    assert page.page.evaluate(lost) == {"low": 0.0, "step": 1.0}
     page.context.close()
 
 

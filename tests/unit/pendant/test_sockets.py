@@ -282,7 +282,7 @@ def test_desk_refuses_what_is_none_and_writes_nothing_for_viewers(tmp_path: Path
         headers = {"Cookie": page.cookie, "Origin": f"http://{page.host}", "Content-Type": "application/json"}
         for body in BODIES:
             link = http.client.HTTPConnection(page.host, timeout=10)
-            link.request("POST", "/desk", body, headers)
+            link.request("POST", f"{page.home}desk", body, headers)
             assert json.loads(link.getresponse().read())["ok"] is False, body
             link.close()
         page.close()

@@ -26,6 +26,7 @@ from servotwin.mechanism.model import Array
 from servotwin.pendant.cell.enabling import STOP_WITHIN, Lease, braking_time, longest_braking, patience
 from servotwin.pendant.cell.messages import OperatorState, Request, is_number, operator_state
 from servotwin.pendant.cell.outline import outline
+from servotwin.pendant.cell.refusals import WHY_NOT, refused_key
 from servotwin.simulation.live_robot import LiveRobot
 
 RENEW_NS = 20_000_000  # between two presses of a jog key that is held
@@ -34,14 +35,6 @@ PLAYING = (State.RUNNING, State.STEPPING)
 ON_PATH = (*PLAYING, State.PAUSING)
 PLANNED = (*ON_PATH, State.MOVING)
 CANNOT = "cannot be done in AUT; turn the mode selector to T1 or T2"
-WHY_NOT = {
-    State.DISABLED: "the drives have no power; press Power on",
-    State.ENABLING: "the brakes are opening; wait until the arm is ready",
-    State.PAUSED: "a job is paused; press Stop to give it up",
-    State.ALARM: "an alarm is shown; press Reset first",
-    State.FAULT: "an alarm took the power; press Reset, then Power on",
-    State.EMERGENCY: "emergency stop; press Reset, then Power on",
-}
 SLOW = 0.01  # m/s of a point that stands for all that one sees
 MENU = {-1: "Disable", 0: "Home", 1: "Joint", 2: "Cartesian", 3: "Trajectory"}
 
@@ -288,7 +281,9 @@ class Panel:
             return Reply(False, self.controller.state, str(error))
         except TypeError:
             return Reply(False, self.controller.state, f"'{request.name}' with other words than it takes")
-        return Reply(True, self.controller.state) if reply is None else reply
+        if reply is None:
+            return Reply(True, self.controller.state)
+        return reply or Reply(False, reply.state, refused_key(request, state) or reply.reason)
 
     def _switch(self, mode: Mode) -> bool:
         """Turn the controller's own switch between teaching and play back; whether it stands there."""
@@ -298,7 +293,7 @@ class Panel:
         if self.mode is OperatingMode.AUT:
             raise InputError(CANNOT)
         if not self._switch(Mode.TEACH):
-            raise InputError("a job is under way; stop it first")
+            raise InputError(WHY_NOT.get(self.controller.state, "a job is under way; stop it first"))
 
     def _needs_switch(self) -> None:
         if self._wanted is not None:
@@ -347,7 +342,10 @@ class Panel:
         elif number == 0:
             reply = self._on_home()
         elif number == 3:
-            reply = Reply(self._switch(Mode.PLAY), self.controller.state, "the arm is busy; stop it first")
+            state = self.controller.state
+            reply = Reply(
+                self._switch(Mode.PLAY), state, WHY_NOT.get(state, "the arm is busy; stop it first")
+            )
         else:
             self._by_hand()
             reply = Reply(True, self.controller.state)
@@ -400,7 +398,7 @@ class Panel:
     def _play(self, event: Event, **arguments: Any) -> Reply:
         self._needs_switch()
         if not self._switch(Mode.PLAY):
-            raise InputError("the arm is busy; wait until it stands")
+            raise InputError(WHY_NOT.get(self.controller.state, "the arm is busy; wait until it stands"))
         self._by_key = self.mode is not OperatingMode.AUT
         return self.live.press(event, **arguments)
 
@@ -423,7 +421,7 @@ class Panel:
         if self.mode is OperatingMode.AUT:
             raise InputError(CANNOT)
         if not self._switch(Mode.TEACH):
-            raise InputError("a job is under way; stop it first")
+            raise InputError(WHY_NOT.get(self.controller.state, "a job is under way; stop it first"))
 
     def _on_record(self, name: str, *, replace: bool = False) -> Reply:
         self._teaching()

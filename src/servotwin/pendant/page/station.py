@@ -234,7 +234,7 @@ class Station:
         if key == "scope":
             return self._choose(seat, data.get("columns"))
         if key not in FOR_ALL and self.seats.holder(data.get("token")) is not seat:
-            return False, "this page only views; take control first"
+            return False, "this page only views" + ("; take control first" if seat.may_operate else "")
         if key == "seat":
             return False, "no such key"
         arguments = data.get("with", {})

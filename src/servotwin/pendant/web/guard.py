@@ -2,7 +2,8 @@
 
 A page on this machine can be reached by every other page that the same browser shows. So a request must name our own
 host (a name that a stranger's server resolves to this machine does not), must come from our own page, and must know the
-token of this start, which the browser keeps in a cookie that no other site can send along.
+token of this start, which the browser keeps in a cookie that no other site can send along. Each role has pages and a
+cookie of its own, so that one browser can show both: a request has the role of its path, and only with that cookie.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ class Guard:
 
     def __init__(self, app: App, keys: Keys, hosts: frozenset[str], port: int, limits: Limits) -> None:
         self.app, self.keys, self.hosts, self.limits = app, keys, hosts, limits
-        self.cookie = f"servotwin-{port}"  # ports share their cookies
+        self.port = port
         self.first = next(iter(keys.tokens))
         self.open_sockets = dict.fromkeys(keys.tokens, 0)
 
@@ -86,8 +87,7 @@ class Guard:
             (b"content-security-policy", POLICY.format(nonce=nonce, host=headers["host"]).encode()),
         ]
         if fresh:
-            text = f"{self.cookie}={self.keys.tokens[scope[ROLE]]}; Path=/; HttpOnly; SameSite=Strict"
-            added.append((b"set-cookie", text.encode()))
+            added.append((b"set-cookie", self._cookie(scope[ROLE]).encode()))
         begun = False
 
         async def send_guarded(message: Message) -> None:
@@ -154,18 +154,31 @@ class Guard:
         return None
 
     def _role(self, scope: Scope, headers: dict[str, str]) -> tuple[str | None, bool]:
-        """The role behind a request, and whether its browser does not have the cookie yet."""
+        """The role behind a request, and whether its browser does not have the cookie yet.
+
+        It is the role that the path names; the application sees the path without this name.
+        """
+        homes = {role: self.keys.home(role) for role in self.keys.tokens if role != self.first}
+        role = next((role for role, home in homes.items() if scope["path"].startswith(home)), self.first)
+        scope["path"] = "/" + scope["path"].removeprefix(self.keys.home(role))
         if scope["type"] == "http" and scope["path"] == "/":
             asked = parse_qs(scope.get("query_string", b"").decode("latin-1"), max_num_fields=20)
             for name, check in (("token", self.keys.role), ("code", self.keys.redeem)):
-                role = check(asked[name][0]) if name in asked else None
-                if role is not None:
+                if name in asked and check(asked[name][0]) == role:
                     return role, True
         for part in headers.get("cookie", "").split(";"):
             name, _, value = part.strip().partition("=")
-            if name == self.cookie:
-                return self.keys.role(value), False
+            if name == self._cookie_name(role):
+                return (role if self.keys.role(value) == role else None), False
         return None, False
+
+    def _cookie_name(self, role: str) -> str:
+        return f"servotwin-{self.port}-{role}"  # ports share their cookies
+
+    def _cookie(self, role: str) -> str:
+        """What the browser keeps for the pages of a role."""
+        text = f"{self._cookie_name(role)}={self.keys.tokens[role]}"
+        return f"{text}; Path={self.keys.home(role)}; HttpOnly; SameSite=Strict"
 
     def _bounded(self, receive: Receive) -> Receive:
         """The body of a request, up to the limit."""

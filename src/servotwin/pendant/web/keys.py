@@ -31,6 +31,10 @@ class Keys:
                 found = role
         return found
 
+    def home(self, role: str) -> str:
+        """The path at which the pages of a role begin; those of the first one at the root."""
+        return "/" if role == next(iter(self.tokens)) else f"/{role}/"
+
     def code(self, role: str) -> str:
         """A code that is good for one page of this role, within two minutes."""
         made = secrets.token_urlsafe(24)

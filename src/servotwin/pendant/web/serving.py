@@ -55,12 +55,12 @@ class Served:
     def url(self, role: str | None = None) -> str:
         """The address with the token of a role, by default the first."""
         role = next(iter(self.keys.tokens)) if role is None else role
-        return f"http://{self.host}/?token={self.keys.tokens[role]}"
+        return f"http://{self.host}{self.keys.home(role)}?token={self.keys.tokens[role]}"
 
     def open_browser(self, role: str | None = None) -> bool:
         """Show the page in the user's browser; False if there is none."""
         role = next(iter(self.keys.tokens)) if role is None else role
-        return show_in_browser(f"http://{self.host}/?code={self.keys.code(role)}")
+        return show_in_browser(f"http://{self.host}{self.keys.home(role)}?code={self.keys.code(role)}")
 
     @property
     def running(self) -> bool:

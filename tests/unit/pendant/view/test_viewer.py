@@ -151,7 +151,7 @@ def test_a_dropped_file_is_shown_or_its_mistake_is(browser: Any, arm: Viewer) ->
 
 def ask(viewer: Viewer, method: str, path: str, body: bytes | None = None) -> tuple[int, str]:
     line = http.client.HTTPConnection(viewer.served.address, viewer.served.port, timeout=60)
-    cookie = f"servotwin-{viewer.served.port}={viewer.served.keys.tokens['viewer']}"
+    cookie = f"servotwin-{viewer.served.port}-viewer={viewer.served.keys.tokens['viewer']}"
     line.request(
         method, path, body=body, headers={"Cookie": cookie, "Origin": f"http://{viewer.served.host}"}
     )

@@ -25,7 +25,7 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake
 from servotwin.errors import InputError
 from servotwin.pendant.web import Files, Keys, Limits, Served, html_page, role_of, serve
 
-LIMITS = Limits(body=10_000, message=1_000, sockets=2, connections=30)
+LIMITS = Limits(body=10_000, message=1_000, sockets=2, kept=0, connections=30)
 
 
 async def page(request: Request) -> Response:
@@ -79,22 +79,53 @@ def ask(
 
 
 def cookie(served: Served, role: str = "operator") -> str:
-    return f"servotwin-{served.port}={served.keys.tokens[role]}"
+    return f"servotwin-{served.port}-{role}={served.keys.tokens[role]}"
 
 
 def test_page_needs_the_token_and_gives_a_cookie_for_it(served: Served) -> None:
     assert ask(served)[0] == 403
     assert ask(served, "/?token=wrong")[0] == 403
-    status, headers, _ = ask(served, f"/?token={served.keys.tokens['viewer']}")
+    status, headers, _ = ask(served, f"/?token={served.keys.tokens['operator']}")
     assert status == 200
-    assert headers["set-cookie"].startswith(cookie(served, "viewer"))
+    assert headers["set-cookie"].startswith(f"{cookie(served)}; Path=/;")
     assert "HttpOnly" in headers["set-cookie"]
     assert "SameSite=Strict" in headers["set-cookie"]
     assert ask(served, Cookie=cookie(served))[0] == 200
     assert ask(served, Cookie=f"bad name=1; {cookie(served)}")[0] == 200
-    assert ask(served, Cookie=f"servotwin-{served.port}=wrong")[0] == 403
+    assert ask(served, Cookie=f"servotwin-{served.port}-operator=wrong")[0] == 403
     assert ask(served, "/files/a.js", Cookie=cookie(served))[2] == "let a = 1;"
     assert ask(served, "/files/a.js")[0] == 403
+
+
+def test_each_role_has_pages_and_a_cookie_of_its_own(served: Served) -> None:
+    """One browser that has opened both links shows both: neither cookie replaces the other."""
+    operator, viewer = cookie(served), cookie(served, "viewer")
+    assert served.url("viewer").startswith(f"http://{served.host}/viewer/?token=")
+    status, headers, _ = ask(served, served.url("viewer").partition(served.host)[2])
+    assert status == 200
+    assert headers["set-cookie"].startswith(f"{viewer}; Path=/viewer/;")
+    both = f"{operator}; {viewer}"
+    assert asyncio.run(spoken(served, cookie=both)) == ["operator", "hello"]
+    assert asyncio.run(spoken(served, cookie=both, path="/viewer/ws")) == ["viewer", "hello"]
+    assert ask(served, "/viewer/files/a.js", Cookie=viewer)[2] == "let a = 1;"
+
+
+def test_no_role_is_gained_with_the_cookie_or_token_of_another(served: Served) -> None:
+    token = served.keys.tokens["viewer"]
+    operator, viewer = cookie(served), cookie(served, "viewer")
+    renamed = f"servotwin-{served.port}-operator={token}"
+    for path, given in (
+        *(("/", viewer), ("/", renamed), ("/files/a.js", viewer), ("/viewer/", operator)),
+        *(("//viewer/", viewer), ("/x/viewer/", viewer), ("/viewer", viewer)),
+    ):
+        assert ask(served, path, Cookie=given)[0] == 403, (path, given)
+    assert ask(served, f"/?token={token}")[0] == 403
+    assert ask(served, f"/?code={served.keys.code('viewer')}", Cookie=viewer)[0] == 403
+    assert ask(served, f"/viewer/?token={served.keys.tokens['operator']}")[0] == 403
+    assert asyncio.run(spoken(served, cookie=viewer, path="/viewer/ws")) == ["viewer", "hello"]
+    for given in (viewer, renamed):
+        with pytest.raises(InvalidHandshake):
+            asyncio.run(spoken(served, cookie=given))
 
 
 def test_a_code_opens_the_page_once(served: Served) -> None:
@@ -184,9 +215,10 @@ def test_a_mistake_of_ours_is_one_line(served: Served, capfd: pytest.CaptureFixt
 
 
 async def spoken(served: Served, text: str = "hello", **options: Any) -> list[str]:
-    headers = {"Cookie": cookie(served)} if options.pop("token", True) else {}
+    given = options.pop("cookie", cookie(served))
+    headers = {"Cookie": given} if options.pop("token", True) else {}
     origin = options.pop("origin", f"http://{served.host}")
-    address = f"ws://{served.host}/ws"
+    address = f"ws://{served.host}{options.pop('path', '/ws')}"
     async with connect(address, additional_headers=headers, origin=origin, **options) as line:
         first = await line.recv()
         await line.send(text)
@@ -258,7 +290,8 @@ def test_viewers_leave_sockets_for_the_operator() -> None:
 
             def line(role: str) -> Any:
                 headers = {"Cookie": cookie(own, role)}
-                return connect(f"ws://{own.host}/ws", additional_headers=headers, origin=f"http://{own.host}")
+                address = f"ws://{own.host}{own.keys.home(role)}ws"
+                return connect(address, additional_headers=headers, origin=f"http://{own.host}")
 
             async with line("viewer"), line("viewer"):
                 with pytest.raises(InvalidHandshake):

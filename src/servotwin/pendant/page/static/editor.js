@@ -21,7 +21,7 @@ const byId = id => document.getElementById(id);
 export class Editor {
   constructor(message, scene) {
     Object.assign(this, { message, scene, name: 'pendant.job', dirty: false, problems: [], line: null, asked: 0, loaded: '',
-      wanted: 'pendant.job', opening: 0, listing: 0, saving: Promise.resolve() });
+      wanted: 'pendant.job', watching: false, watched: null, opening: 0, listing: 0, saving: Promise.resolve() });
     this.text = byId('text');
     this.text.readOnly = true; // until a job is open: what stands in its file must not be overwritten unseen
     this.text.oninput = () => { this.dirty = true; this.paint(); this.later(); };
@@ -91,6 +91,25 @@ export class Editor {
     await this.list();
     if (before === this.opening) this.open(this.wanted);
   }
+  // Whether this page only watches: its keys are off, and it shows the job of the arm, unless it has one open itself.
+  watch(watching) {
+    this.watching = watching;
+    document.querySelectorAll('#tab-job button, #jobs').forEach(e => { e.disabled = watching; });
+    if (watching) { this.watched = null; this.asked++; byId('problems').replaceChildren(); }
+    else if (this.text.readOnly) this.name = this.wanted; // what it opens now, not what it showed
+  }
+  async watchJob(picture) {
+    const latest = `${picture.job} ${picture.state} ${picture.points}`;
+    if (!this.watching || !this.text.readOnly || latest === this.watched || !byId('tab-job').classList.contains('on')) return;
+    this.watched = latest;
+    const answer = picture.job ? await desk('read', { name: picture.job }) : { ok: true, content: '' };
+    if (!this.watching || !this.text.readOnly || latest !== this.watched) return; // it operates by now, or there is a later one
+    byId('problems').textContent = answer.ok ? picture.job ? '' : 'no job is loaded' : answer.text;
+    if (!answer.ok) return;
+    byId('jobs').replaceChildren(...(picture.job ? [new Option(picture.job, picture.job)] : []));
+    this.name = picture.job; this.text.value = answer.content; this.line = null;
+    this.paint();
+  }
   async create() {
     const answer = await this.next(this.name, 'jobs');
     if (!answer) return;
@@ -126,6 +145,7 @@ export class Editor {
   }
   later() { clearTimeout(this.timer); this.timer = setTimeout(() => this.check(), 250); this.clearPlan(); }
   async check() {
+    if (this.watching) return;
     const mine = ++this.asked, answer = await desk('check', { name: this.name, text: this.text.value });
     if (mine !== this.asked) return;
     const list = byId('problems');
@@ -174,6 +194,7 @@ export class Editor {
     head.textContent = plan.finished ? `${plan.duration.toFixed(2)} s, ${plan.motions} motions, tool up to ${(1000 * plan.fastest).toFixed(0)} mm/s`
       : `does not finish: ${plan.reason || plan.alarms.join('; ')}`;
     bars.className = 'bars';
+    bars.style.gridTemplateColumns = `repeat(auto-fit, minmax(${Math.max(10, 6 + Math.max(...plan.limits.map(limit => limit.axis.length)))}ch, 1fr))`;
     for (const limit of plan.limits) {
       const part = document.createElement('div'), bar = document.createElement('div'), fill = document.createElement('i');
       const share = Math.max(limit.speed || 0, limit.acceleration || 0);
@@ -210,6 +231,7 @@ export class Editor {
   }
   show(picture) {
     this.state = picture.state; this.job = picture.job;
+    this.watchJob(picture);
     byId('run').textContent = picture.state === 'paused' ? 'Resume' : 'Start';
     byId('run').title = picture.mode === 'AUT' ? '' : 'Hold it, and the enabling switch';
     const line = picture.job === this.name && picture.line && ['running', 'stepping', 'pausing', 'paused'].includes(picture.state) ? picture.line : null;

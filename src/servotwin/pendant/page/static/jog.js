@@ -11,7 +11,12 @@ export class JogPad {
   constructor(start, message) {
     this.joints = start.scene.joints; this.message = message; this.step = 0; this.rows = [];
     this.axes = document.getElementById('axes');
-    for (const button of document.querySelectorAll('#frames button')) button.onclick = () => this.choose(button.dataset.frame);
+    for (const button of document.querySelectorAll('#frames button')) {
+      button.onclick = () => {
+        this.choose(button.dataset.frame);
+        if (this.last && this.last.mode !== 'AUT' && this.last.menu !== this.menu) press('menu', { number: this.menu });
+      };
+    }
     for (const button of document.querySelectorAll('#steps button')) {
       button.onclick = () => { this.step = +button.dataset.step; this.mark(); };
     }
@@ -19,12 +24,15 @@ export class JogPad {
     speed.oninput = () => { held.speed = speed.value / 100; document.getElementById('jog-percent').value = `${speed.value} %`; };
     const user = document.getElementById('user-frame');
     user.onchange = () => { held.user = user.value; };
+    this.setFrames([]);
     this.choose('joint');
   }
+  get menu() { return held.frame === 'joint' ? 1 : 2; } // of the control menu: Joint, Cartesian
   setFrames(names) {
     const user = document.getElementById('user-frame'), before = user.value;
-    user.replaceChildren(...names.map(name => new Option(name, name)));
-    if (names.includes(before)) user.value = before;
+    const all = names.length ? names : ['base'];
+    user.replaceChildren(...all.map(name => new Option(name, name)));
+    if (all.includes(before)) user.value = before;
     held.user = user.value;
   }
   mark() {

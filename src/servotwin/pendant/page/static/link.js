@@ -62,7 +62,7 @@ function lost() {
 }
 window.addEventListener('offline', () => { releaseAll(); renew(); socket?.close(); });
 export function connect() {
-  socket = new WebSocket(`ws://${location.host}/ws`);
+  socket = new WebSocket(`ws://${location.host}${location.pathname}ws`);
   socket.binaryType = 'arraybuffer';
   socket.onopen = () => { seat.open = true; };
   socket.onmessage = receive;

@@ -10,7 +10,7 @@ import { ScopeView } from './scope.js';
 const start = JSON.parse(document.getElementById('start').textContent);
 const byId = id => document.getElementById(id);
 const PLANTS = { ideal: 'ideal arm', drives: 'drives simulated', bus: 'drives on the bus' };
-byId('title').textContent = start.title; byId('plant').textContent = PLANTS[start.plant] || start.plant;
+byId('title').textContent = byId('title').title = start.title; byId('plant').textContent = PLANTS[start.plant] || start.plant;
 document.title = `${start.robot} \u2013 ServoTwin pendant`;
 
 if (location.search) history.replaceState(null, '', location.pathname); // the token stays out of the history
@@ -40,7 +40,7 @@ const choose = name => {
   document.querySelectorAll('#tabs button').forEach(b => b.classList.toggle('on', b.dataset.tab === name));
   document.querySelectorAll('.tab').forEach(t => t.classList.toggle('on', t.id === `tab-${name}`));
   scope.setActive(name === 'scope');
-  if (name === 'job') editor.paint();
+  if (name === 'job') { editor.watched = null; editor.paint(); }
 };
 document.querySelectorAll('#tabs button').forEach(b => { b.onclick = () => choose(b.dataset.tab); });
 document.querySelectorAll('[data-view]').forEach(b => { b.onclick = () => scene.view(b.dataset.view); });
@@ -72,7 +72,8 @@ function words(p) {
   const state = byId('state');
   state.textContent = p.state; state.className = `chip ${KINDS[p.state] || ''}`; state.title = p.hint;
   document.querySelectorAll('#modes button').forEach(b => b.setAttribute('aria-checked', b.dataset.mode === p.mode));
-  document.querySelectorAll('#menu button').forEach(b => b.classList.toggle('on', +b.dataset.menu === p.menu));
+  const byHand = [1, 2].includes(p.menu) && seat.role === 'operator', menu = byHand ? pad.menu : p.menu;
+  document.querySelectorAll('#menu button').forEach(b => b.classList.toggle('on', +b.dataset.menu === menu));
   byId('power').textContent = p.powered ? 'Power off' : 'Power on';
   byId('power').classList.toggle('accent', p.state === 'disabled');
   byId('reset').classList.toggle('accent', ['emergency', 'fault', 'alarm'].includes(p.state));
@@ -109,6 +110,7 @@ on('seat', s => {
   byId('take').hidden = operates || !s.mayOperate;
   document.body.classList.toggle('viewer', !operates);
   banner();
+  if (operates === editor.watching) editor.watch(!operates);
   if (operates && s.ready && !operated) editor.begin();
   operated = operates && s.ready;
 });

@@ -1,4 +1,4 @@
-// The scope: up to eight signals over the last seconds, with trigger, cursors and export.
+// The scope: up to eight signals over the last seconds, a scale for each unit, with trigger, cursors and export.
 import { chooseSignals, on, seat } from './link.js';
 
 const INKS = ['#0072b2', '#d55e00', '#009e73', '#a4508b', '#56b4e9', '#e69f00', '#6b7785', '#1b2430'];
@@ -7,11 +7,38 @@ const scaleOf = unit => (unit === 'rad' ? [DEG, 'deg'] : unit === 'rad/s' ? [DEG
 const byId = id => document.getElementById(id);
 const LEFT = 66, RIGHT = 10; // px beside the plot; labels stand on the left
 
-// A value at a line of the plot, with as many digits as tell it from the next line, `step` away.
+const DIVISIONS = 8; // of the picture's height, whatever the unit
+// The least of ... 1, 2, 5, 10, 20 ... that is not below a value.
+const roundStep = least => {
+  const ten = 10 ** Math.floor(Math.log10(least) + 1e-9);
+  return ten * [1, 2, 5, 10].find(k => k * ten >= least * (1 - 1e-9));
+};
+// The scale of a range: the value of the lowest line, and what a division is worth; both are round.
+export function roundAxis(low, high) {
+  const pad = Math.max(0, 1e-6 * Math.max(Math.abs(low), Math.abs(high), 1) - 0.5 * (high - low)), from = low - pad, to = high + pad;
+  for (let step = roundStep((to - from) / DIVISIONS); ; step = roundStep(1.5 * step)) {
+    const first = Math.floor(from / step + 1e-9), spare = DIVISIONS - (Math.ceil(to / step - 1e-9) - first);
+    if (spare >= 0) return { low: (first - Math.floor(spare / 2)) * step, step };
+  }
+}
+// A scale for each unit, over the samples [first, last) of all its signals.
+export function axesOf(units, values, first, last) {
+  const ranges = new Map();
+  values.forEach((v, c) => {
+    const range = ranges.get(units[c]) || [Infinity, -Infinity];
+    for (let i = first; i < last; i++) {
+      if (!(Math.abs(v[i]) < 1e30)) continue; // of drives that diverged
+      if (v[i] < range[0]) range[0] = v[i];
+      if (v[i] > range[1]) range[1] = v[i];
+    }
+    ranges.set(units[c], range);
+  });
+  return new Map([...ranges].map(([unit, [low, high]]) => [unit, high >= low ? roundAxis(low, high) : roundAxis(-1, 1)]));
+}
+// A value at a line of the plot, which is a multiple of `step`, the way to the next line.
 export function lineLabel(value, step) {
-  const v = Math.abs(value) < 1e-3 * step ? 0 : value;
-  const digits = Math.max(0, 1 - Math.floor(Math.log10(step)));
-  if (v && (Math.abs(v) >= 1e6 || (Math.abs(v) < 1e-3 && digits > 4))) return v.toExponential(Math.max(1, Math.min(4, Math.ceil(Math.log10(Math.abs(v) / step)) + 1)));
+  const v = Math.abs(value) < 1e-3 * step ? 0 : value, digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
+  if (v && (Math.abs(v) >= 1e6 || (Math.abs(v) < 1e-3 && digits > 4))) return v.toExponential(Math.max(0, Math.min(4, Math.ceil(Math.log10(Math.abs(v) / step)))));
   return v.toFixed(Math.min(digits, 7));
 }
 
@@ -90,25 +117,32 @@ export class ScopeView {
     if (first < 0) first = this.time.length;
     let last = this.time.length;
     while (last > first && this.time[last - 1] > b) last--;
-    let low = Infinity, high = -Infinity;
-    for (const v of this.values) for (let i = first; i < last; i++) { if (v[i] < low) low = v[i]; if (v[i] > high) high = v[i]; }
-    if (!(high >= low)) { low = -1; high = 1; }
-    const pad = Math.max(0.08 * (high - low), 1e-6 * Math.max(Math.abs(high), 1)); low -= pad; high += pad;
-    const x = t => left + (right - left) * (t - a) / (b - a), y = v => bottom - (bottom - top) * (v - low) / (high - low);
+    const units = this.chosen.map(column => scaleOf(seat.signals[column - 1]?.[1] ?? '')[1]), axes = this.axes = axesOf(units, this.values, first, last);
+    const x = t => left + (right - left) * (t - a) / (b - a), line = k => bottom - (bottom - top) * k / DIVISIONS;
+    const y = (v, c) => { const axis = axes.get(units[c]); return line((v - axis.low) / axis.step); };
     pen.font = '11px system-ui, sans-serif'; pen.fillStyle = '#5a6675'; pen.strokeStyle = '#eceff3'; pen.lineWidth = 1;
-    for (let k = 0; k <= 4; k++) {
-      const v = low + (high - low) * k / 4, yy = y(v);
-      pen.beginPath(); pen.moveTo(left, yy); pen.lineTo(right, yy); pen.stroke();
-      pen.textAlign = 'right'; pen.fillText(lineLabel(v, (high - low) / 4), left - 5, yy + 4);
-      const t = a + (b - a) * k / 4;
-      pen.textAlign = k === 4 ? 'right' : 'center'; pen.fillText(`${t.toFixed(2)} s`, x(t), h - 8);
+    pen.textAlign = 'right';
+    const scale = axes.get(units[0]); // the lines bear the values of the first signal's unit
+    for (let k = 0; k <= DIVISIONS; k++) {
+      pen.beginPath(); pen.moveTo(left, line(k)); pen.lineTo(right, line(k)); pen.stroke();
+      if (scale) pen.fillText(lineLabel(scale.low + k * scale.step, scale.step), left - 5, line(k) + 4);
     }
+    if (scale) pen.fillText(units[0], left - 5, h - 6);
+    pen.textAlign = 'center';
+    const beat = roundStep((b - a) / 5);
+    for (let k = Math.ceil(a / beat); k * beat <= b; k++) {
+      const xx = x(k * beat);
+      pen.beginPath(); pen.moveTo(xx, top); pen.lineTo(xx, bottom); pen.stroke();
+      if (xx > left + 18 && xx < right - 16) pen.fillText(`${(k * beat).toFixed(beat < 1 ? 1 : 0)} s`, xx, h - 6);
+    }
+    pen.save(); pen.beginPath(); pen.rect(left, top - 2, right - left, bottom - top + 4); pen.clip();
     this.values.forEach((v, c) => {
       pen.strokeStyle = INKS[c]; pen.lineWidth = 1.5; pen.beginPath();
-      for (let i = first; i < last; i++) { if (i === first) pen.moveTo(x(this.time[i]), y(v[i])); else pen.lineTo(x(this.time[i]), y(v[i])); }
+      for (let i = first; i < last; i++) { if (i === first) pen.moveTo(x(this.time[i]), y(v[i], c)); else pen.lineTo(x(this.time[i]), y(v[i], c)); }
       pen.stroke();
     });
-    if (byId('trigger').value !== 'off') { const yy = y(parseFloat(byId('level').value) || 0); pen.setLineDash([4, 4]); pen.strokeStyle = INKS[0]; pen.beginPath(); pen.moveTo(left, yy); pen.lineTo(right, yy); pen.stroke(); pen.setLineDash([]); }
+    if (byId('trigger').value !== 'off' && scale) { const yy = y(parseFloat(byId('level').value) || 0, 0); pen.setLineDash([4, 4]); pen.strokeStyle = INKS[0]; pen.beginPath(); pen.moveTo(left, yy); pen.lineTo(right, yy); pen.stroke(); pen.setLineDash([]); }
+    pen.restore();
     this.legend(last);
     this.marks(pen, x, top, bottom);
   }
@@ -129,10 +163,11 @@ export class ScopeView {
   }
   legend(last) {
     byId('legend').replaceChildren(...this.chosen.map((column, c) => {
-      const [name, unit] = seat.signals[column - 1] || ['', ''], s = document.createElement('span'), i = document.createElement('i');
+      const [name, unit] = seat.signals[column - 1] || ['', ''], s = document.createElement('span'), i = document.createElement('i'), small = document.createElement('small');
       i.style.background = INKS[c];
-      const v = this.values[c][last - 1];
-      s.append(i, `${name} ${v === undefined ? '' : v.toPrecision(5)} ${scaleOf(unit)[1]} \u2715`);
+      const v = this.values[c][last - 1], kind = scaleOf(unit)[1], step = this.axes.get(kind).step;
+      s.append(i, `${name} ${v === undefined ? '' : v.toPrecision(5)} ${kind} `, small, ' \u2715');
+      small.textContent = `${lineLabel(step, step)} ${kind}/div`.replace(' /', '/');
       s.title = 'Click to remove'; s.onclick = () => this.remove(column);
       return s;
     }));

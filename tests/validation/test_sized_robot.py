@@ -96,12 +96,16 @@ def test_robot_with_the_set_of_the_catalogue_shows_the_predicted_numbers(job, tm
 
 
 def test_peaks_of_every_motor_are_as_predicted_on_a_stiff_bus(job):
-    """No braking motor moves the voltage of the others: the nearly unloaded one is as near as they are."""
+    """No braking motor moves the voltage of the others: the nearly unloaded one is nearly as near as they are.
+
+    Its peak depends on which count a current falls: 0.5 % between loads that differ by 1e-7 kg, adaptive steps or not.
+    """
     overrides = {**FOLLOWS, **STIFF_BUS, "variables.load": "10 kg"}
     found = st.size("palletizer-4", job=job, overrides=overrides).assessment
     run = st.run_job(job, overrides=overrides, pwm="averaged", settings=JobSettings(settle=0.0)).result
     for demand, axis in zip(found.demands, run.summary["axes"], strict=True):
-        assert demand.peak_torque == pytest.approx(axis["peak_torque_mean_N_m"], rel=0.01)
+        counts = 7e-4 * axis["rated_torque_N_m"]
+        assert demand.peak_torque == pytest.approx(axis["peak_torque_mean_N_m"], rel=0.01, abs=counts)
         assert demand.rms_torque == pytest.approx(axis["rms_torque_N_m"], rel=0.01)
 
 

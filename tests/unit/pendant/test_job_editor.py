@@ -246,7 +246,7 @@ def test_old_answer_takes_nothing_back_that_was_saved_since(
     p.click("[data-tab=job]")
     p.locator("#text").focus()
     p.keyboard.press("Control+End")
-    p.wait_for_function("document.querySelectorAll('#points tr').length === 0", timeout=WAIT)
+    p.wait_for_function("() => document.querySelectorAll('#points tr').length === 0", timeout=WAIT)
     p.keyboard.type("WAIT 3 s\n")
     p.keyboard.press("Control+s")
     answered(page, desk)

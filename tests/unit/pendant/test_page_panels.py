@@ -163,7 +163,7 @@ def test_disk_that_takes_no_more_is_said_in_one_line(
     assert p.inner_text("#message") == "pendant.points.yaml: cannot be written: File too large"
     page.shot("points-disk-full")
     p.click("[data-tab=job]")
-    p.wait_for_function("document.getElementById('text').value.length > 0", timeout=WAIT)
+    p.wait_for_function("() => document.getElementById('text').value.length > 0", timeout=WAIT)
     p.fill("#text", JOB + "WAIT 1 s\n")
     p.evaluate("document.getElementById('message').textContent = ''")
     p.click("#save")
@@ -223,7 +223,7 @@ def test_words_of_the_page_have_room(served: RunningPendant, chromium: Any) -> N
     p = page.page
     assert p.evaluate(WIDE, ["#title"]) == [[True, 1]]
     p.click("[data-tab=job]")
-    p.wait_for_function("document.getElementById('text').value.length > 0", timeout=WAIT)
+    p.wait_for_function("() => document.getElementById('text').value.length > 0", timeout=WAIT)
     p.fill("#text", "MOVEJ P1 SPEED 50%\n")
     p.click("#preview")
     p.locator("#plan .bars div").first.wait_for(timeout=WAIT)
@@ -242,7 +242,7 @@ def test_inputs_are_switched_and_outputs_shown(served: RunningPendant, chromium:
     p.click("[data-mode=AUT]")
     page.until("p.mode == 'AUT'")
     p.click("[data-tab=job]")
-    p.wait_for_function("document.getElementById('text').value.length > 0", timeout=WAIT)
+    p.wait_for_function("() => document.getElementById('text').value.length > 0", timeout=WAIT)
     p.click("#run")
     job_until(page, "p.state == 'running' && p.line == 4", "job")
     p.click("[data-tab=io]")
@@ -267,7 +267,7 @@ def test_scope_triggers_measures_and_exports(served: RunningPendant, chromium: A
     p.fill("#level", "5")
     p.select_option("#window", "2")
     p.click("[data-tab=job]")
-    p.wait_for_function("document.getElementById('text').value.length > 0", timeout=WAIT)
+    p.wait_for_function("() => document.getElementById('text').value.length > 0", timeout=WAIT)
     p.click("#run")
     page.until("p.state == 'running'", 60.0)
     p.click("[data-tab=scope]")

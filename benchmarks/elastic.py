@@ -22,7 +22,7 @@ from servotwin.simulation.plant.records import WORLD
 from servotwin.simulation.run import carry_out, prepare
 from servotwin.simulation.scenario.scenario import read_scenario
 from servotwin.simulation.windows.choice import Window
-from servotwin.simulation.windows.pmsm_elastic_lanes import WIDE, pmsm_elastic_interval
+from servotwin.simulation.windows.pmsm_elastic_lanes import WIDE, pmsm_elastic_interval, take_wide_row
 from servotwin.simulation.windows.pmsm_lanes import LANES, flux_interval, take_row
 
 PALLETIZER = str(Path(__file__).parent / "palletizer-4-move.yaml")
@@ -58,15 +58,16 @@ def lanes_of_window(
         first = 0
         while first < world.m:
             for e in range(world.lanes.rows):
-                take_row(world, e, first)
                 short = world.lanes.longest[e] < SHORTER  # each way has vector instructions of its own
                 if elastic > 0.0:
-                    take_row(world, e, first + LANES)
+                    take_wide_row(world, e, first)
                     if short:
                         pmsm_elastic_interval(world, first, True)
                     else:
                         pmsm_elastic_interval(world, first, False)
-                elif short:
+                    continue
+                take_row(world, e, first)
+                if short:
                     flux_interval(world, first, middle, True)
                 else:
                     flux_interval(world, first, middle, False)

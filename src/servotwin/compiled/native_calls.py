@@ -201,3 +201,31 @@ def not_inlined(typing: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(), generate
+
+
+def copy_of(count: int) -> Any:
+    """What copies ``count`` doubles from one array to another, each from an index on, with as few stores as can be.
+
+    A wide load behind single stores waits until all of them have reached the memory; behind a wide store it does not.
+    """
+
+    @intrinsic  # type: ignore[untyped-decorator,unused-ignore]
+    def copy(typing: Any, target: Any, target_from: Any, source: Any, source_from: Any) -> Any:
+        from llvmlite import ir
+        from numba.np.arrayobj import make_array
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            byte, whole = ir.IntType(8).as_pointer(), ir.IntType(64)
+            places = [
+                builder.bitcast(
+                    builder.gep(make_array(array)(context, builder, arguments[k]).data, [arguments[k + 1]]), byte
+                )
+                for array, k in ((target, 0), (source, 2))
+            ]
+            memcpy = builder.module.declare_intrinsic("llvm.memcpy", [byte, byte, whole])
+            builder.call(memcpy, [*places, whole(8 * count), ir.IntType(1)(0)])
+            return context.get_dummy_value()
+
+        return types.void(target, types.int64, source, types.int64), generate
+
+    return copy

@@ -15,6 +15,7 @@ from servotwin.simulation.windows.pmsm_elastic_lanes import (
     fill_pmsm_lane,
     is_short,
     pmsm_elastic_interval,
+    take_wide_row,
 )
 from servotwin.simulation.windows.pmsm_lanes import LANES, fill_up, take_row
 
@@ -86,15 +87,15 @@ def elastic_lanes(world: Any, motors: Any, u: float, start: float, span: float) 
         for j in range(first, min(first + block, world.m)):
             rows = max(rows, lanes.count[j] if lanes.margin[j] > 0.0 else 0)
         for e in range(rows):
-            take_row(world, e, first)
             if lanes.dc:
+                take_row(world, e, first)
                 dc_elastic_interval(world, first)
+                continue
+            take_wide_row(world, e, first)
+            if is_short(world, e):
+                pmsm_elastic_interval(world, first, True)
             else:
-                take_row(world, e, first + LANES)
-                if is_short(world, e):
-                    pmsm_elastic_interval(world, first, True)
-                else:
-                    pmsm_elastic_interval(world, first, False)
+                pmsm_elastic_interval(world, first, False)
         first += block
     for j in range(world.m):
         if lanes.margin[j] >= 0.0:

@@ -7,12 +7,15 @@ from typing import Any
 import numpy as np
 
 from servotwin.compiled.jit import helper
+from servotwin.compiled.native_calls import copy_of
 from servotwin.drives.pmsm.model import electrical_turn
 from servotwin.drives.pmsm.step import SHORT, SHORTER, flux_step, shorter_flux_step, small_turn, smaller_turn
+from servotwin.simulation.plant.records import MAX_JOINTS
 from servotwin.simulation.windows.elastic_lanes import begin_rotor, holds_now, keep_rotor, step_rotor
 from servotwin.simulation.windows.pmsm_lanes import fill_rows
 
 WIDE = 8  # motors that go side by side: six axes in one block
+copy_wide = copy_of(WIDE)
 
 
 @helper
@@ -36,6 +39,15 @@ def fill_pmsm_lane(world: Any, motor: Any, j: int, u: float, start: float, span:
     for e in range(lanes.count[j]):
         lanes.longest[e] = max(lanes.longest[e], 1.25 * rate * lanes.tau[e, j])
     return 1.25 * rate * longest < SHORT and holds_now(world, motor, j, torque)
+
+
+@helper
+def take_wide_row(world: Any, e: int, first: int) -> None:
+    """Make row e the present interval of the ``WIDE`` lanes from ``first`` on."""
+    lanes, at = world.lanes, e * MAX_JOINTS + first
+    copy_wide(lanes.h, first, lanes.tau, at)
+    copy_wide(lanes.v_a, first, lanes.u_a, at)
+    copy_wide(lanes.v_b, first, lanes.u_b, at)
 
 
 @helper

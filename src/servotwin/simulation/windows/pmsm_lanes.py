@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 
 from servotwin.compiled.jit import helper, part
+from servotwin.compiled.native_calls import copy_of
 from servotwin.drives.pmsm.step import SHORT, SHORTER, flux_step, shorter_flux_step, small_turn, smaller_turn
-from servotwin.simulation.plant.records import MAX_EDGES
+from servotwin.simulation.plant.records import MAX_EDGES, MAX_JOINTS
 
 LANES = 4  # motors that go side by side
+copy_block = copy_of(LANES)
 
 
 @helper
@@ -54,9 +56,10 @@ def fill_up(world: Any, j: int, first: int, rows: int) -> None:
 @helper
 def take_row(world: Any, e: int, first: int) -> None:
     """Make row e the present interval of the lanes from ``first`` on."""
-    lanes = world.lanes
-    for j in range(np.uint64(first), np.uint64(first + LANES)):
-        lanes.h[j], lanes.v_a[j], lanes.v_b[j] = lanes.tau[e, j], lanes.u_a[e, j], lanes.u_b[e, j]
+    lanes, at = world.lanes, e * MAX_JOINTS + first
+    copy_block(lanes.h, first, lanes.tau, at)
+    copy_block(lanes.v_a, first, lanes.u_a, at)
+    copy_block(lanes.v_b, first, lanes.u_b, at)
 
 
 @part

@@ -33,7 +33,11 @@ def simulated(name: str, overrides: dict[str, str]) -> Row:
 
     def row() -> Callable[[], Sample]:
         from servotwin.simulation.run import carry_out, prepare
-        from servotwin.simulation.scenario.scenario import read_scenario
+
+        try:
+            from servotwin.simulation.scenario.scenario import read_scenario
+        except ModuleNotFoundError:  # older versions
+            from servotwin.simulation.scenario import read_scenario
 
         scenario = read_scenario(name, overrides)
 

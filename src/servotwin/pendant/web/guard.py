@@ -101,9 +101,10 @@ class Guard:
         try:
             await self.app(scope, self._bounded(receive), send_guarded)
         except Exception as error:  # noqa: BLE001 -- whatever a page asks for, the server goes on
-            sys.stderr.write(
-                f"page: {type(error).__name__}: {error} at {scope.get('path', '')!r}\n".replace("\x1b", "")
-            )
+            if "after shutdown" not in str(error):  # a page may still ask while the server ends
+                sys.stderr.write(
+                    f"page: {type(error).__name__}: {error} at {scope.get('path', '')!r}\n".replace("\x1b", "")
+                )
             if not begun:
                 await _answer(send, 500, "the page could not be made; the terminal says why")
 

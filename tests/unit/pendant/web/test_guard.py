@@ -7,6 +7,7 @@ import http.client
 import re
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,13 @@ async def broken(request: Request) -> Response:
     raise RuntimeError("a mistake of ours")
 
 
+async def ended(request: Request) -> Response:
+    workers = ThreadPoolExecutor()
+    workers.shutdown()
+    await asyncio.get_running_loop().run_in_executor(workers, time.monotonic)
+    raise AssertionError("threads that have ended take nothing")
+
+
 async def echo(socket: WebSocket) -> None:
     await socket.accept()
     await socket.send_text(role_of(socket))
@@ -54,6 +62,7 @@ def served() -> Iterator[Served]:
         Route("/", page),
         Route("/take", take, methods=["POST"]),
         Route("/broken", broken),
+        Route("/ended", ended),
         WebSocketRoute("/ws", echo),
         files.route(),
     ]
@@ -209,6 +218,18 @@ def test_a_mistake_of_ours_is_one_line(served: Served, capfd: pytest.CaptureFixt
     assert "Traceback" not in text
     told, end = "", time.monotonic() + 10.0
     while not told and time.monotonic() < end:  # the server tells it after it has answered
+        told += capfd.readouterr().err
+        time.sleep(0.02)
+    assert told.count("\n") == 1
+
+
+def test_what_a_page_asks_while_the_server_ends_is_not_told(
+    served: Served, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert ask(served, "/ended", Cookie=cookie(served))[0] == 500
+    ask(served, "/broken", Cookie=cookie(served))
+    told, end = "", time.monotonic() + 10.0
+    while "mistake" not in told and time.monotonic() < end:
         told += capfd.readouterr().err
         time.sleep(0.02)
     assert told.count("\n") == 1

@@ -103,7 +103,9 @@ class Guard:
         except Exception as error:  # noqa: BLE001 -- whatever a page asks for, the server goes on
             if "after shutdown" not in str(error):  # a page may still ask while the server ends
                 sys.stderr.write(
-                    f"page: {type(error).__name__}: {error} at {scope.get('path', '')!r}\n".replace("\x1b", "")
+                    f"page: {type(error).__name__}: {error} at {scope.get('path', '')!r}\n".replace(
+                        "\x1b", ""
+                    )
                 )
             if not begun:
                 await _answer(send, 500, "the page could not be made; the terminal says why")

@@ -99,7 +99,7 @@ END_STOP = int(Rejection.END_STOP)
 HARDLY = (
     0.05  # lambda S up to which the copper loss, a small difference of energies, is summed over the intervals
 )
-LANES = 4  # motors that go side by side in the vector instructions of the processor
+LANES = 8  # motors that go side by side in the widest vector instructions of a processor
 SAME = 1e-18  # s: intervals that differ by less share their exponential
 
 

@@ -42,7 +42,7 @@ PIECES = (*HOMES, *(name for apart in APART.values() for name in apart.pieces))
 WEIGHTS = {
     "servo": 0.55,
     "event_steps": 0.7,
-    "dc": 0.55,
+    "dc": 0.65,
     "dc_friction": 0.65,
     "pmsm": 0.65,
     "pmsm_friction": 0.7,

@@ -337,3 +337,17 @@ def test_stop_on_a_line_brakes_the_tool_within_its_acceleration() -> None:
     v = np.array([np.linalg.norm((SCARA.jacob0(c.q) @ c.qd)[:3]) for c in bench.commands[begin - 1 :]])
     assert v[0] > 0.3
     assert (np.abs(np.diff(v)) / T).max() <= 1.0 * 1.01
+
+
+@pytest.mark.parametrize("length", [0.03, 0.05, 0.15, 0.2, 0.3])
+def test_step_that_is_stopped_anywhere_brakes_without_an_alarm(length: float) -> None:
+    """Where a motion began to slow down by itself, the mean over a period was beyond the limit of acceleration."""
+    for periods in range(1, 30):
+        bench = enabled()
+        bench.must(Event.NUDGE, jog=Jog("joint", (1.0, 0.0, 0.0, 0.0), length=length))
+        bench.step(periods)
+        if bench.controller.state is not State.MOVING:
+            break
+        bench.must(Event.STOP)
+        bench.until(State.READY, most=20)
+        assert bench.controller.alarms == []

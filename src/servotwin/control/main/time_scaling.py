@@ -22,6 +22,7 @@ from servotwin.description.frames import Array
 
 Motion = tuple[Array, Array, Array]  # q, qd, qdd (n,) each
 SLACK = 1e-6  # of a limit, for the rounding of a plan that uses it fully
+ROUNDED = 1.01  # of a limit: what the mean over a period may be
 HALVINGS = 8
 INSTANT = 1e-4  # s, for the acceleration of the tool
 SAMPLED, LEAST, MOST = 0.01, 32, 4096  # s between samples of a speed, and how many at least and at most
@@ -209,7 +210,7 @@ class Cursor:
                 there = self._sample(time)
                 self._batch_for = (-1.0, -1.0)
             qdd = rate * rate * there[2] + slope * there[1]  # eq:time-scaling
-            if slope == 0.0 or time >= end or (np.abs(qdd) <= pace.share * self.acceleration).all():
+            if slope == 0.0 or time >= end or self._keeps(pace.share, rate * there[1], qdd, T):
                 break
             slope = 0.0 if halving == HALVINGS - 1 else pace.retry * slope
         mean = 0.5 * (self.rate + rate)
@@ -220,6 +221,15 @@ class Cursor:
         if rate == 0.0:
             return self._standing(), 0.0
         return (there[0], rate * there[1], qdd), 0.0
+
+    def _keeps(self, share: float, qd: Array, qdd: Array, T: float) -> bool:
+        """Whether a period keeps a share of the accelerations with the speed and acceleration (n,) at its end.
+
+        In its mean as well: where a motion begins to slow down by itself, a stop brakes it twice on the way.
+        """
+        mean = (qd - self.rate * self._here[1]) / T
+        hardest = np.maximum(np.abs(qdd), np.abs(mean) / ROUNDED)
+        return bool((hardest <= share * self.acceleration).all())
 
     def _standing(self) -> Motion:
         zero = np.zeros_like(self._here[0])

@@ -290,7 +290,7 @@ class Station:
             "check": lambda: {"problems": bench.check(name, text)},
             "layout": lambda: {"content": bench.layout(text)},
             "preview": lambda: {"plan": bench.preview(name, text, self._positions())},
-            "save": partial(_saved, bench, name, text),
+            "save": partial(_saved, bench, name, text, data.get("known")),
         }
         if not isinstance(do, str):
             raise ServotwinError("no such work")
@@ -322,9 +322,9 @@ def _shallow(value: object, levels: int = MOST_LEVELS) -> bool:
     return not inner or (levels > 0 and all(_shallow(part, levels - 1) for part in inner))
 
 
-def _saved(bench: Workbench, name: object, text: object) -> dict[str, Any]:
-    bench.save(name, text)
-    return {"jobs": bench.jobs()}
+def _saved(bench: Workbench, name: object, text: object, known: object) -> dict[str, Any]:
+    kept = bench.save(name, text, known)
+    return {"jobs": bench.jobs(), "kept": kept}
 
 
 async def _send(socket: WebSocket, message: str | bytes) -> bool:

@@ -281,3 +281,68 @@ def test_job_that_could_not_be_read_is_read_when_the_page_is_connected_again(
         page.page.wait_for_timeout(100)
     opened(page, FIRST)
     assert not page.page.evaluate("document.getElementById('text').readOnly")
+
+
+def type_at_end(page: Page, words: str) -> None:
+    page.page.locator("#text").focus()
+    page.page.keyboard.press("Control+End")
+    page.page.keyboard.type(words)
+
+
+def says(page: Page, words: str) -> None:
+    page.page.wait_for_function(
+        "words => document.getElementById('message').textContent.includes(words)", arg=words, timeout=WAIT
+    )
+
+
+def test_text_that_was_not_saved_is_back_after_the_tab_is_loaded_again(
+    served: RunningPendant, chromium: Any, tmp_path: Path
+) -> None:
+    page, file = Page(chromium, served.url), tmp_path / "jobs" / "second.job"
+    page.page.click("[data-tab=job]")
+    offered(page, "second.job")
+    choose(page, "second.job")
+    opened(page, SECOND)
+    type_at_end(page, "WAIT 3 s\n")
+    page.page.reload()
+    opened(page, SECOND + "WAIT 3 s\n")
+    assert page.page.input_value("#jobs") == "second.job"
+    assert file.read_text(encoding="utf-8") == SECOND
+    page.page.click("[data-tab=job]")
+    page.page.click("#save")
+    says(page, "saved second.job")
+    assert file.read_text(encoding="utf-8") == SECOND + "WAIT 3 s\n"
+    page.page.reload()
+    opened(page, FIRST)  # nothing is left to bring back
+    assert page.errors == []
+
+
+def test_what_another_page_has_saved_meanwhile_is_kept(
+    served: RunningPendant, chromium: Any, tmp_path: Path
+) -> None:
+    jobs = tmp_path / "jobs"
+    first = Page(chromium, served.url)
+    first.page.click("[data-tab=job]")
+    opened(first, FIRST)
+    type_at_end(first, "# first\n")
+    second = Page(chromium, served.url)
+    second.page.click("#take")
+    second.page.click("[data-tab=job]")
+    opened(second, FIRST)
+    type_at_end(second, "# second\n")
+    second.page.click("#save")
+    says(second, "saved pendant.job")
+    first.page.click("#take")
+    first.page.wait_for_function("() => window.pendant.seat.role === 'operator'", timeout=WAIT)
+    first.page.click("#save")
+    says(first, "pendant-before-1.job")
+    assert (jobs / "pendant.job").read_text(encoding="utf-8") == FIRST + "# first\n"
+    assert (jobs / "pendant-before-1.job").read_text(encoding="utf-8") == FIRST + "# second\n"
+    first.page.click("#save")  # of what it has saved itself nothing is kept
+    offered(first, "pendant-before-1.job")
+    assert sorted(path.name for path in jobs.glob("*.job")) == [
+        "pendant-before-1.job",
+        "pendant.job",
+        "second.job",
+    ]
+    assert (first.errors, second.errors) == ([], [])

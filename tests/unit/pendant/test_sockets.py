@@ -49,6 +49,29 @@ def test_page_that_closes_before_its_answer_is_gone_and_no_fault(message: str | 
     assert asyncio.run(station._send(GonePage(), message)) is False  # type: ignore[arg-type]
 
 
+def test_words_of_any_size_end_no_cell(tmp_path: Path) -> None:
+    """Neither a burst of a viewer's stops with words that they do not take, nor what an operator's page makes up."""
+    with running("gsis-scara", tmp_path) as served:
+        clock = CellClock(served.cell_pid)
+        viewer, page = PlainPage(served.viewer_url), PlainPage(served.url)
+        assert page.press("enable")["ok"]
+        clock.until(lambda p: p["state"] == "ready")
+        for _ in range(230):
+            viewer.send({"key": "emergency stop", "with": {"x": "y" * 7900}, "number": 0})
+        clock.until(lambda p: p["state"] == "emergency")  # a stop, whatever comes with it
+        long: list[dict[str, Any]] = [
+            {"user": "x" * 60_000}, {"direction": [0.1] * 10_000}, {"frame": [[[[[[]]]]]]},
+            {"key": "k" * 60_000}, {"key": "\U0001f600" * 5000}, {"key": "load", "with": {"job": "j" * 7900}},
+        ]  # fmt: skip
+        for number, words in enumerate(long * 15):
+            page.hold(hold=True, **words, number=-number)
+        time.sleep(1.5)
+        begun = clock.look()["n"]
+        clock.until(lambda p: p["n"] > begun + 5)
+        assert page.press("reset")["ok"]
+        assert served.close() == ""
+
+
 def test_second_page_cannot_move_the_arm_and_takes_over_only_while_it_stands(tmp_path: Path) -> None:
     with running("gsis-scara", tmp_path) as served:
         clock = CellClock(served.cell_pid)

@@ -17,6 +17,8 @@ from servotwin.processes import start_partner
 
 CODE = "from servotwin.pendant.cell.run import main; main()"
 MOST_PENDING = 256  # keys without an answer yet
+MOST_UNSENT = 1 << 16  # bytes on their way to the cell beyond which nothing but a stop follows
+STOP = "emergency stop"
 ANSWER = 10.0  # s
 GONE = "the cell has ended"
 LAST_WORDS = 1.0  # s that a failure may take from the cell to here
@@ -105,15 +107,16 @@ class CellLink:
                 future.set_result(message)
 
     def hold(self, state: dict[str, Any], at_ns: int) -> None:
-        """Tell what the operator holds."""
-        if self.ready and not self.ended:
+        """Tell what the operator holds; a cell that is behind with its messages is not told, and lets go."""
+        if self.ready and not self.ended and self.channel.unsent() <= MOST_UNSENT:
             self.channel.send({**state, "at": at_ns})
 
     async def press(self, key: str, arguments: dict[str, Any]) -> tuple[bool, str]:
         """Press a key once; whether it was taken, and why not."""
         if self.ended or not self.ready:
             return False, self.failure or "the arm is not there yet"
-        if len(self._asked) >= MOST_PENDING:
+        crowded = self.channel.unsent() > MOST_UNSENT and key != STOP
+        if crowded or len(self._asked) >= MOST_PENDING:
             return False, "too many keys at once"
         self._number += 1
         future = asyncio.get_running_loop().create_future()

@@ -86,6 +86,11 @@ class Channel:
         end.setblocking(False)
         self._in, self._out = bytearray(), bytearray()
 
+    def unsent(self) -> int:
+        """Bytes that there is no room for on the way to the other end."""
+        self.flush()
+        return len(self._out)
+
     def send(self, message: dict[str, Any]) -> None:
         """Send a message, later if the other end is slow; one that stays away for too long is given up."""
         self._out += json.dumps(message, separators=(",", ":")).encode() + b"\n"

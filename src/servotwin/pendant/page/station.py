@@ -18,7 +18,7 @@ import numpy as np
 
 from servotwin.errors import ServotwinError
 from servotwin.pendant.cell.folder import without_folder
-from servotwin.pendant.cell.link import CellLink
+from servotwin.pendant.cell.link import STOP, CellLink
 from servotwin.pendant.page.seats import Seat, Seats
 from servotwin.pendant.page.workbench import Workbench
 from servotwin.pendant.web import role_of
@@ -32,12 +32,13 @@ PICTURES = 30.0  # a second
 AHEAD = 2  # pictures on their way to a page
 ROUND = 500_000_000  # ns after the picture that a page has drawn last: what it sends counts as sent by then
 PATIENCE = 1.0  # s after which a picture goes to a page that has not drawn the last one
-MOST_LEVELS = 4  # of lists within lists in a key's arguments
+MOST_LEVELS = 4  # of lists within lists in what a page sends on to the cell
+MOST_WORDS = 8000  # characters of it
 MOST_COLUMNS, MOST_ROWS = 8, 2000
 KEPT_AGES, KEPT_STAMPS = 40_000, 300
 HEAD = struct.Struct("<4I")  # 'SCOP', first row, rows, columns
 MAGIC = 0x504F4353
-FOR_ALL = ("emergency stop", "take seat", "seen", "scope")  # what a viewer may ask for too
+FOR_ALL = (STOP, "take seat", "seen", "scope")  # what a viewer may ask for too
 Answer = Callable[[dict[str, Any]], Any]
 
 
@@ -219,7 +220,8 @@ class Station:
         held: dict[str, Any] = {
             k: data[k] for k in ("switch", "hold", "frame", "direction", "speed", "user") if k in data
         }
-        self.link.hold(held, at_ns)
+        if _is_small(held):
+            self.link.hold(held, at_ns)
 
     async def _press(self, socket: WebSocket, seat: Seat, key: str, data: dict[str, Any]) -> None:
         number = data.get("number", 0)
@@ -237,8 +239,8 @@ class Station:
             return False, "this page only views" + ("; take control first" if seat.may_operate else "")
         if key == "seat":
             return False, "no such key"
-        arguments = data.get("with", {})
-        if not isinstance(arguments, dict) or not _shallow(arguments) or len(json.dumps(arguments)) > 8000:
+        arguments = {} if key == STOP else data.get("with", {})  # what comes with a stop does not delay it
+        if not isinstance(arguments, dict) or not _is_small({key: arguments}):
             return False, "expected words and numbers"
         return await self.link.press(key, {str(k): v for k, v in arguments.items()})
 
@@ -288,7 +290,7 @@ class Station:
             "check": lambda: {"problems": bench.check(name, text)},
             "layout": lambda: {"content": bench.layout(text)},
             "preview": lambda: {"plan": bench.preview(name, text, self._positions())},
-            "save": partial(_saved, bench, name, text),
+            "save": partial(_saved, bench, name, text, data.get("known")),
         }
         if not isinstance(do, str):
             raise ServotwinError("no such work")
@@ -309,15 +311,20 @@ class Station:
         return found
 
 
+def _is_small(words: dict[str, Any]) -> bool:
+    """Whether what a page sends on to the cell fits into one of its messages."""
+    return _shallow(words) and len(json.dumps(words)) <= MOST_WORDS
+
+
 def _shallow(value: object, levels: int = MOST_LEVELS) -> bool:
     """Whether lists and objects within each other are few."""
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return not inner or (levels > 0 and all(_shallow(part, levels - 1) for part in inner))
 
 
-def _saved(bench: Workbench, name: object, text: object) -> dict[str, Any]:
-    bench.save(name, text)
-    return {"jobs": bench.jobs()}
+def _saved(bench: Workbench, name: object, text: object, known: object) -> dict[str, Any]:
+    kept = bench.save(name, text, known)
+    return {"jobs": bench.jobs(), "kept": kept}
 
 
 async def _send(socket: WebSocket, message: str | bytes) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from servotwin.jobs.language import format_job, parse
 from servotwin.jobs.points import Points
 from servotwin.jobs.points_file import points_path, read_points
 from servotwin.jobs.problems import JobError, Problem
-from servotwin.jobs.program import load_program, shown_file
+from servotwin.jobs.program import SUFFIX, load_program, shown_file
 from servotwin.jobs.syntax import CallFile, Job, Place, place_of
 from servotwin.mechanism.model import Array
 from servotwin.pendant.cell.folder import inside, jobs_in, without_folder
@@ -56,9 +57,24 @@ class Workbench:
         text = read_text(path, JOB) if is_there(path) else ""
         return text.replace("\r\n", "\n").replace("\r", "\n")
 
-    def save(self, name: object, text: object) -> None:
-        """Write a job, whole or not at all; one with mistakes is kept too, but does not run."""
-        atomic_write_text(inside(self.folder, name), _text(text))
+    def save(self, name: object, text: object, known: object = None) -> str:
+        """Write a job, whole or not at all; one with mistakes is kept too, but does not run.
+
+        ``known``: what the page has read or saved there. A file that somebody else has changed since is kept under the
+        name that is returned.
+        """
+        path, written, kept = inside(self.folder, name), _text(text), ""
+        before = self.read(name) if isinstance(known, str) else ""
+        if before and before not in (known, written):
+            kept = self._free_name(path.stem)
+            atomic_write_text(self.folder / kept, before)
+        atomic_write_text(path, written)
+        return kept
+
+    def _free_name(self, stem: str) -> str:
+        """The name of a job that is not there yet."""
+        names = (f"{stem[:40]}-before-{k}{SUFFIX}" for k in count(1))
+        return next(name for name in names if not os.path.lexists(self.folder / name))
 
     def points(self, name: object) -> Points:
         """The points beside a job; none if the file is not there yet."""

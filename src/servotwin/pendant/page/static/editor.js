@@ -17,11 +17,13 @@ const painted = line => {
   return out + plain(line.slice(at));
 };
 const byId = id => document.getElementById(id);
+const DRAFT = 'servotwin-draft'; // of this tab: {name, text, known}, what is not saved yet
 
 export class Editor {
   constructor(message, scene) {
-    Object.assign(this, { message, scene, name: 'pendant.job', dirty: false, problems: [], line: null, asked: 0, loaded: '',
-      wanted: 'pendant.job', watching: false, watched: null, opening: 0, listing: 0, saving: Promise.resolve() });
+    this.draft = Editor.draft(); // of the page before it was loaded again
+    Object.assign(this, { message, scene, name: 'pendant.job', unsaved: false, known: '', problems: [], line: null, asked: 0, loaded: '',
+      wanted: this.draft?.name ?? 'pendant.job', watching: false, watched: null, opening: 0, listing: 0, saving: Promise.resolve() });
     this.text = byId('text');
     this.text.readOnly = true; // until a job is open: what stands in its file must not be overwritten unseen
     this.text.oninput = () => { this.dirty = true; this.paint(); this.later(); };
@@ -38,6 +40,16 @@ export class Editor {
     this.buttons();
     this.paint();
   }
+  // Whether something is not saved. A tab that is loaded again, or has crashed, finds it where it was.
+  get dirty() { return this.unsaved; }
+  set dirty(unsaved) {
+    this.unsaved = unsaved;
+    try {
+      if (unsaved) sessionStorage.setItem(DRAFT, JSON.stringify({ name: this.name, text: this.text.value, known: this.known }));
+      else sessionStorage.removeItem(DRAFT);
+    } catch { /* a browser that keeps nothing */ }
+  }
+  static draft() { try { return JSON.parse(sessionStorage.getItem(DRAFT)); } catch { return null; } }
   async list() {
     const mine = ++this.listing, answer = await desk('jobs');
     if (!answer.ok || mine !== this.listing) return;
@@ -69,6 +81,7 @@ export class Editor {
     const answer = await this.next(name, 'read', { name }), mine = this.opening;
     if (!answer) return;
     this.take(name, answer.content);
+    this.restore();
     await this.list();
     if (mine !== this.opening) return; // the points of another one may be loaded by now
     const points = await press('load', { job: name });
@@ -122,18 +135,28 @@ export class Editor {
     this.choices();
   }
   take(name, content) {
-    this.name = name; this.text.value = content; this.text.readOnly = false; this.dirty = false; this.loaded = ''; this.problems = [];
+    this.name = name; this.text.value = this.known = content; this.text.readOnly = false; this.dirty = false; this.loaded = ''; this.problems = [];
     this.clearPlan(); this.paint(); this.check();
+  }
+  // What was not saved when the page was loaded again.
+  restore() {
+    const draft = this.draft;
+    if (draft?.name !== this.name) return;
+    this.draft = null;
+    if (draft.text === this.text.value) return;
+    this.text.value = draft.text; this.known = draft.known; this.dirty = true;
+    this.message(`what was not saved of ${this.name} is back`);
+    this.paint(); this.check();
   }
   // One after the other, so that the latest text is the one that stays.
   save() { return this.saving = this.saving.then(() => this.write()); }
   async write() {
     if (this.text.readOnly) { this.message('no job is open yet', true); return false; }
-    const name = this.name, text = this.text.value, answer = await desk('save', { name, text });
+    const name = this.name, text = this.text.value, answer = await desk('save', { name, text, known: this.known });
     if (!answer.ok) { this.message(answer.text, true); return false; }
     this.loaded = '';
-    if (this.name === name && this.text.value === text) this.dirty = false; // or one typed on meanwhile
-    this.message(`saved ${name}`);
+    if (this.name === name) { this.known = text; this.dirty = this.text.value !== text; } // one typed on meanwhile
+    this.message(`saved ${name}${answer.kept ? `; it had been changed elsewhere, which is kept as ${answer.kept}` : ''}`);
     await this.list();
     return true;
   }

@@ -34,6 +34,12 @@ BLOCKED = (
     "mujoco",
     "dask",
     "distributed",
+    "starlette",
+    "uvicorn",
+    "websockets",
+)
+WITHOUT_EXTRAS = (
+    f"import sys\nsys.modules.update(dict.fromkeys({BLOCKED!r}))\nfrom servotwin.cli.main import main\n"
 )
 
 
@@ -208,10 +214,7 @@ def test_core_imports_no_package_that_it_does_not_declare() -> None:
 
 
 def without_extras(code: str, tmp_path: Path) -> str:
-    block = (
-        f"import sys\nsys.modules.update(dict.fromkeys({BLOCKED!r}))\nfrom servotwin.cli.main import main\n"
-    )
-    command = [sys.executable, "-c", block + code]
+    command = [sys.executable, "-c", WITHOUT_EXTRAS + code]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -248,6 +251,17 @@ assert main(["compare", "out", "log.csv", "--out", "compared"]) == 0
 def test_result_is_compared_with_a_log_without_the_extras(tmp_path: Path) -> None:
     assert without_extras(COMPARED, tmp_path)
     assert (tmp_path / "compared" / "comparison.parquet").stat().st_size > 0
+
+
+@pytest.mark.parametrize("command", ["view", "pendant"])
+def test_page_without_its_extra_is_refused_in_one_line_that_names_it(command: str, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_EXTRAS + f"sys.exit(main([{command!r}, 'gsis-scara', '--no-browser']))"],
+        capture_output=True, text=True, timeout=300, check=False, cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr == "pages in the browser need further packages: pip install 'servotwin[pendant]'\n"
+    assert not any(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("call", ["st.derive(robot).sympy()", "to_sympy(None)"])

@@ -27,6 +27,7 @@ NOISE = 1e-9  # N m, N
 if TYPE_CHECKING:
     from servotwin.design.sizing.evaluate import Rules
     from servotwin.design.sizing.result import Assessment, Sizing
+    from servotwin.design.sizing.what_if import WhatIf
     from servotwin.report.drawn_sizing import DrawnSizing
 
 
@@ -155,9 +156,7 @@ def _print(found: Sizing) -> None:
         f"{s.resistor_energy:.4g} J of them into the braking resistor"
     )
     for w in found.what_if:
-        value = "not even the least" if w.value is None else f"{w.value:.4g} {w.unit}"
-        reason = "nothing breaks before" if w.open or w.check is None else f"then {w.axis}: {w.check.name}"
-        print_line(f"{w.question}: up to {value}, {reason}")
+        print_line(what_if_line(w))
     if found.pareto:
         print_heading("Price, mass and cycle time")
         rows = [
@@ -165,6 +164,15 @@ def _print(found: Sizing) -> None:
             for p in sorted(found.pareto, key=lambda p: (p.cycle_time, p.price))
         ]
         print_table(("cycle time [s]", "price", "mass [kg]"), rows, text_columns=0)
+
+
+def what_if_line(w: WhatIf) -> str:
+    """How far a question goes, and what breaks then."""
+    why = "nothing breaks before" if w.open or w.check is None else f"{w.axis}: {w.check.name}"
+    if w.value is None:
+        return f"{w.question}: not even the least is allowed; {why}"
+    then = "" if w.open or w.check is None else "then "
+    return f"{w.question}: up to {w.value:.4g} {w.unit}, {then}{why}"
 
 
 def _print_demands(shown: Assessment) -> None:

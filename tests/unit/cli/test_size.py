@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 
 from servotwin.cli.main import main
+from servotwin.cli.size import what_if_line
+from servotwin.design.sizing.evaluate import Check
+from servotwin.design.sizing.what_if import WhatIf
 
 Capture = pytest.CaptureFixture[str]
 LINE = ["size", "palletizer-4", "--job", "palletizer-line"]
@@ -33,6 +36,13 @@ def refused(words: list[str], capsys: Capture) -> str:
     lines = capsys.readouterr().err.strip().splitlines()
     assert len(lines) == 1
     return lines[0]
+
+
+def test_question_that_nothing_allows_is_a_sentence() -> None:
+    check = Check("voltage", "motor", 70.0, 60.0, "V", 70.0 / 60.0)
+    told = what_if_line(WhatIf("payload", None, "kg", "A", check))
+    assert told == "payload: not even the least is allowed; A: voltage"
+    assert what_if_line(WhatIf("payload", 4.5, "kg", "A", check)) == "payload: up to 4.5 kg, then A: voltage"
 
 
 def test_demands_and_answers_are_printed(capsys: Capture) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -74,6 +75,17 @@ def test_response_of_a_motor_peaks_at_resonances_and_dips_at_antiresonances() ->
                 near = np.abs(made.response(motor, w * np.array([0.97, 1.0, 1.03])))
                 assert sign * (near[1] - near[0]) > 0.0
                 assert sign * (near[1] - near[2]) > 0.0
+
+
+def test_axis_that_turns_freely_without_friction_is_no_mode() -> None:
+    """Two poles at zero, which rounding parts into a pair: nothing swings, and there is no response to draw there."""
+    made = replace(arm(), f=np.zeros_like(arm().f), G=np.zeros_like(arm().G))
+    for motor in range(4):
+        view = made.view(motor)
+        assert all(w > 1.0 for w, _ in view.resonances)
+        assert np.isfinite(made.response(motor, np.array([w for w, _ in view.resonances]))).all()
+    assert all(mode.frequency > 1.0 for mode in made.free())
+    assert len(made.free()) == len(arm().free())
 
 
 def test_servo_lowers_and_damps_the_modes_of_held_motors() -> None:

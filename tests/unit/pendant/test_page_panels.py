@@ -105,6 +105,7 @@ def test_points_are_gone_to_touched_up_renamed_and_deleted(
     p, file = page.page, tmp_path / "jobs" / "pendant.points.yaml"
     p.click("[data-tab=points]")
     row(page, "P2").wait_for(timeout=WAIT)
+    assert row(page, "P2").bounding_box()["height"] < 80  # keys, and below them the position in one line
     assert "token" in served.url
     assert p.url == served.url.partition("?")[0]  # the token stays out of the history
     hold(
@@ -290,6 +291,7 @@ def test_scope_triggers_measures_and_exports(served: RunningPendant, chromium: A
     assert head[0] == "time [s]"
     assert len(rows) > 50
     times = [float(r[0]) for r in rows]
+    assert max(len(r[0]) for r in rows) <= len("1000.001")  # 0.001, not 0.0010000000000000009
     assert times == sorted(times)
     first = [float(r[1]) for r in rows]
     assert max(first) > 5.0 > min(first)  # the crossing is in it

@@ -250,6 +250,8 @@ def test_jog_that_is_refused_says_why(tmp_path: Path) -> None:
     assert "Power on" in why()
     operated.held = {"switch": 0}
     operated.ready()
+    assert why(switch=0) == "hold the enabling switch in its middle position"
+    assert why(switch=0, hold=False, direction=[]) == ""
     assert operated.press("mode", mode="AUT")["ok"]
     assert "cannot be done in AUT" in why()
     assert why(hold=False, direction=[]) == ""

@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 
 STEP = 1e-5  # rad, m: of differences of the gravity torque
 SWINGS = 0.9  # damping up to which a mode counts as one that swings
+AT_ZERO = (
+    1e-6  # of the fastest pole: a shaft that turns freely has two poles at zero, which rounding parts by less
+)
 APART = 1e-3  # relative distance below which a resonance and an antiresonance hide each other
 
 
@@ -184,10 +187,10 @@ class ElasticArm:
     def _modes(self, A: Array, coordinates: Array) -> list[ArmMode]:
         """What swings of a first-order system whose first states are ``coordinates`` times (q, theta_e)."""
         values, vectors = np.linalg.eig(A)
-        n, found = len(self.M), []
+        n, found, slowest = len(self.M), [], AT_ZERO * float(np.abs(values).max(initial=0.0))
         for k in np.argsort(np.abs(values)):
             pole = complex(values[k])
-            if pole.imag <= 0.0 or -pole.real > SWINGS * abs(pole):
+            if pole.imag <= 0.0 or -pole.real > SWINGS * abs(pole) or abs(pole) < slowest:
                 continue
             shape: Complex = coordinates @ vectors[: coordinates.shape[1], k]
             joints, motors = self._shares(shape[:n], self.matrices[3] @ shape)

@@ -35,6 +35,7 @@ PLAYING = (State.RUNNING, State.STEPPING)
 ON_PATH = (*PLAYING, State.PAUSING)
 PLANNED = (*ON_PATH, State.MOVING)
 CANNOT = "cannot be done in AUT; turn the mode selector to T1 or T2"
+HOLD_IT = "hold the enabling switch in its middle position"
 SLOW = 0.01  # m/s of a point that stands for all that one sees
 MENU = {-1: "Disable", 0: "Home", 1: "Joint", 2: "Cartesian", 3: "Trajectory"}
 
@@ -230,6 +231,8 @@ class Panel:
             return f"jogging {CANNOT}"
         if self._wanted is not None:
             return f"the mode changes to {self._wanted.value}; wait until the arm stands"
+        if state is State.READY and not self.lease.held:
+            return HOLD_IT
         return WHY_NOT.get(state, "a job is under way; press Stop first" if state in ON_PATH else "")
 
     def _refuse_jog(self, reason: str) -> None:
@@ -299,7 +302,7 @@ class Panel:
         if self._wanted is not None:
             raise InputError(f"the mode changes to {self._wanted.value}; wait until the arm stands")
         if self.mode is not OperatingMode.AUT and not self.lease.held:
-            raise InputError(self.lease.word or "hold the enabling switch in its middle position")
+            raise InputError(self.lease.word or HOLD_IT)
 
     def _on_mode(self, mode: str) -> Reply:
         """A change of mode stops; it is made when the arm stands."""

@@ -19,7 +19,7 @@ from servotwin.pendant.cell.link import CellLink
 from servotwin.pendant.cell.setup import CellSettings, absolute_robot, check_plant
 from servotwin.pendant.page.station import Station
 from servotwin.pendant.page.workbench import Workbench
-from servotwin.pendant.web import Files, Keys, Served, html_page, serve
+from servotwin.pendant.web import Files, Keys, Served, check_packages, html_page, serve
 from servotwin.robot.described import source_of
 from servotwin.robot.robot import Robot
 from servotwin.scene.describe import describe
@@ -99,6 +99,7 @@ def teach_pendant(
     EtherCAT. ``folder`` of jobs and points, made if it is missing. The arm stands ``stop_ms`` after
     its page was lost; jobs that it could not brake from so soon run more slowly. Handbook: docs/pendant.md.
     """
+    check_packages()
     source = absolute_robot(str(source_of(robot)))
     if isinstance(robot, Robot) and overrides:
         raise InputError("overrides go with a name or file; expected a robot that is not loaded yet")

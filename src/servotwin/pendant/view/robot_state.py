@@ -42,7 +42,7 @@ def state_of(robot: Robot, q: Array, size: float) -> dict[str, Any]:
         "gravity": numbers(found.tau_gravity),
         "share": [_share(robot, found, k) for k in range(robot.n)],
         "singular_values": numbers(found.singular_values),
-        "manipulability": found.manipulability,
+        "manipulability": found.plane_manipulability,
         "conditioning": found.conditioning,
         "singular": found.singular,
         "near_singular": found.conditioning < NEAR_SINGULAR,

@@ -17,7 +17,7 @@ from servotwin.pendant.view.dropped import read_dropped
 from servotwin.pendant.view.dropped_files import LIMIT_OF_ALL, sent_files
 from servotwin.pendant.view.robot_state import branches_of, state_of, workspace_of
 from servotwin.pendant.view.tool_place import position_for
-from servotwin.pendant.web import Files, Keys, Limits, Served, html_page, serve
+from servotwin.pendant.web import Files, Keys, Limits, Served, check_packages, html_page, serve
 from servotwin.robot.load import load_robot
 from servotwin.robot.robot import Robot
 from servotwin.scene import describe, looks_of, scene_script
@@ -95,13 +95,10 @@ def teach(robot: Robot, q: ArrayLike | None = None, **options: Any) -> Viewer:
 
 def application(robot: Robot, q: Array) -> Any:
     """The pages and the socket of a viewer."""
-    try:
-        from starlette.applications import Starlette
-        from starlette.routing import Route, WebSocketRoute
-    except ImportError:
-        raise ServotwinError(
-            "pages in the browser need further packages: pip install 'servotwin[pendant]'"
-        ) from None
+    check_packages()
+    from starlette.applications import Starlette
+    from starlette.routing import Route, WebSocketRoute
+
     files = Files.of(PAGE, "page.html", "page.js", "page.css", **{"scene.js": scene_script()})
     text = files.texts.pop("page.html")
     shown = _Shown(robot, q)

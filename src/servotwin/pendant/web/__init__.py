@@ -13,6 +13,17 @@ from __future__ import annotations
 from servotwin.pendant.web.guard import Guard, Limits
 from servotwin.pendant.web.keys import Keys
 from servotwin.pendant.web.pages import Files, html_page, nonce_of, role_of
-from servotwin.pendant.web.serving import Served, serve
+from servotwin.pendant.web.serving import Served, check_packages, serve
 
-__all__ = ["Files", "Guard", "Keys", "Limits", "Served", "html_page", "nonce_of", "role_of", "serve"]
+__all__ = [
+    "Files",
+    "Guard",
+    "Keys",
+    "Limits",
+    "Served",
+    "check_packages",
+    "html_page",
+    "nonce_of",
+    "role_of",
+    "serve",
+]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import ipaddress
 import socket
 import threading
@@ -21,6 +22,7 @@ LOOPBACK = "127.0.0.1"
 START = 10.0  # s that a server may take to begin
 END = 5.0  # s that it may take to end; connections are cut after a second
 GRACE = 1
+PACKAGES = ("starlette", "uvicorn", "websockets")  # of the extra "pendant"
 
 
 class Served:
@@ -89,6 +91,12 @@ class Served:
         self.close()
 
 
+def check_packages() -> None:
+    """Refuse in one line, before anything is begun, where the extra ``pendant`` is missing."""
+    if any(importlib.util.find_spec(name) is None for name in PACKAGES):
+        raise ServotwinError("pages in the browser need further packages: pip install 'servotwin[pendant]'")
+
+
 def serve(
     app: Any,
     keys: Keys,
@@ -102,12 +110,9 @@ def serve(
 
     ``address`` beyond loopback must be that of one interface; ``names``: further names under which browsers reach it.
     """
-    try:
-        import uvicorn
-    except ImportError:
-        raise ServotwinError(
-            "pages in the browser need further packages: pip install 'servotwin[pendant]'"
-        ) from None
+    check_packages()
+    import uvicorn
+
     limits = limits or Limits()
     sock = _bound(address, port)
     number = sock.getsockname()[1]

@@ -23,6 +23,7 @@ from servotwin.description.load import CATALOGUE
 from servotwin.errors import InputError
 from servotwin.pendant.view import Viewer, view
 from servotwin.pendant.view.dropped_files import robot_file, sent_files
+from servotwin.pendant.view.robot_state import state_of
 from servotwin.pendant.view.viewer import _Shown
 from servotwin.robot.load import load_robot
 from servotwin.scene import body_poses_flat
@@ -118,6 +119,14 @@ def test_limits_and_singularities_are_shown(browser: Any) -> None:
         page.wait_for_selector("#joints .row.beyond")
         assert page.evaluate("viewer.state.outside") == ["A"]
         page.close()
+
+
+def test_manipulability_of_a_planar_arm_is_that_within_its_plane() -> None:
+    """As ``servotwin statics`` tells it: an arm with two directions is not singular because it has no third one."""
+    robot = load_robot("met-two-link")
+    told = state_of(robot, np.radians([40.0, 60.0]), size=1.0)
+    assert told["manipulability"] == pytest.approx(np.prod(told["singular_values"]), rel=1e-9)
+    assert told["manipulability"] > 0.01
 
 
 def drop(page: Any, files: dict[str, bytes]) -> None:

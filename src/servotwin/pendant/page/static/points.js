@@ -35,7 +35,7 @@ export class PointList {
   }
   row(point) {
     const row = document.createElement('tr'), [name, where, acts] = [0, 1, 2].map(() => document.createElement('td'));
-    name.textContent = point.name; where.textContent = point.text; where.className = 'where'; acts.className = 'acts';
+    name.textContent = point.name; where.textContent = point.text.replace(/ (?=mm|deg)/g, '\u00a0'); where.className = 'where'; acts.className = 'acts';
     const button = (text, title) => { const b = document.createElement('button'); b.textContent = text; b.title = title; acts.append(b); return b; };
     const go = button('Go', 'Hold to move to the point');
     go.setAttribute('aria-label', `go to ${point.name}`);

@@ -174,7 +174,7 @@ export class ScopeView {
   }
   save() {
     const head = ['time [s]', ...this.chosen.map(c => { const [name, unit] = seat.signals[c - 1]; return unit ? `${name} [${scaleOf(unit)[1]}]` : name; })];
-    const rows = this.time.map((t, i) => [t, ...this.values.map(v => v[i])].join(','));
+    const rows = this.time.map((t, i) => [+t.toFixed(9), ...this.values.map(v => v[i])].join(','));
     const link = document.createElement('a');
     link.href = URL.createObjectURL(new Blob([`${head.join(',')}\n${rows.join('\n')}\n`], { type: 'text/csv' }));
     link.download = 'scope.csv';

@@ -80,7 +80,7 @@ class Statics(Plots, Tabulates, Reports, ShowsItself):
 
     def __repr__(self) -> str:
         """The frame and its place, on one line."""
-        at = ", ".join(f"{1e3 * v:.1f}" for v in self.pose[:3, 3])
+        at = ", ".join(f"{round(1e3 * v, 1) + 0.0:.1f}" for v in self.pose[:3, 3])  # + 0.0: no -0.0
         return f"<Statics of {self.robot.name}: {self.frame} at ({at}) mm>"
 
     @property

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from servotwin.control.servo.axis_data import (
     controller_of,
@@ -30,10 +31,11 @@ from servotwin.description.motors import required_drives
 from servotwin.description.schema import Controller, Payload, RobotDescription
 from servotwin.design.inertia_range import Extreme, Poses, heaviest, lightest
 from servotwin.drives.own import is_own
-from servotwin.errors import InputError, UnsupportedError
+from servotwin.errors import InputError, ShapeError, UnsupportedError
 from servotwin.mechanism.build import build_mechanism
 from servotwin.mechanism.model import Array
 from servotwin.presentation import Plots, Reports, ShowsItself, Tabulates
+from servotwin.robot.arguments import real_array
 from servotwin.robot.described import Given, description_of
 from servotwin.robot.regular import REGULAR
 from servotwin.robot.robot import Robot
@@ -172,7 +174,7 @@ class Tuning(Plots, Tabulates, Reports, ShowsItself):
 
 def tune(
     robot: Given,
-    q: Array | None = None,
+    q: ArrayLike | None = None,
     *,
     overrides: Mapping[str, str] | None = None,
     payload_max: float | None = None,
@@ -201,7 +203,7 @@ def tune(
         position_bandwidth=position_bandwidth,
     )
     model, empty, full, payload, most = _loaded(description, payload_max)
-    pose = model.q_home if q is None else np.asarray(q, dtype=np.float64)
+    pose = model.q_home if q is None else _pose(model, q)
     at_pose = motor_inertia(model, pose, held=True)
     tuned = _tuned(description)
     poses = Poses.of(model, _part(regularity))
@@ -231,6 +233,16 @@ def tune(
         poses=poses,
         arm=ArmModel.of(description, model).at(pose) if has_elastic_gears(description) else None,
     )
+
+
+def _pose(robot: Robot, q: ArrayLike) -> Array:
+    """A position (n,) of the robot, or ShapeError."""
+    pose = real_array("q", q)
+    if pose.shape != (robot.n,) or not np.isfinite(pose).all():
+        raise ShapeError(
+            f"q is no position of {robot.name}; expected {robot.n} finite numbers, one per joint"
+        )
+    return pose
 
 
 def _part(regularity: float) -> float:

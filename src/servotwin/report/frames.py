@@ -53,8 +53,8 @@ def frame(columns: Mapping[str, Any], library: str | None = None) -> Any:
 
 
 def row_frame(rows: Rows, library: str | None = None) -> Any:
-    """Rows with the same keys as a DataFrame."""
-    keys = list(rows[0]) if rows else []
+    """Rows as a DataFrame with all of their keys: an axis that slides has limits of its own names."""
+    keys = dict.fromkeys(key for row in rows for key in row)
     return frame({key: [row.get(key) for row in rows] for key in keys}, library)
 
 

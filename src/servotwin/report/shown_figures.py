@@ -291,15 +291,24 @@ def of_step(step: Any) -> go.Figure:
     return figure
 
 
+def link_points(figure: go.Figure) -> Array:
+    """Points (k, 3) [m] of the links in the figure of an arm, NaN between lines."""
+    links = figure.data[0]
+    return np.array([links.x, links.y, links.z], dtype=np.float64).T
+
+
 def of_info(info: Any) -> go.Figure:
     """The arm at home."""
     return of_robot(info.robot)
 
 
 def of_poses(poses: Any) -> go.Figure:
-    """The arm at the joint positions, with the frames that were asked for."""
+    """The arm at the joint positions, with the frames that were asked for, however far from it."""
+    from servotwin.report.equations_page import scene_box
+
     figure = of_robot(poses.robot, poses.q)
     at = np.array([X[:3, 3] for X in poses.frames.values()]).T
+    figure.update_layout(scene=scene_box(np.vstack([link_points(figure), at.T])))
     figure.add_trace(
         go.Scatter3d(
             x=at[0], y=at[1], z=at[2], mode="markers+text", text=list(poses.frames), name="frames",
@@ -310,7 +319,7 @@ def of_poses(poses: Any) -> go.Figure:
 
 
 def of_solutions(solutions: Any) -> go.Figure:
-    """The arm in every branch, which the legend tells apart."""
+    """The arm at every solution, the first ones of many; the legend tells them apart."""
     from servotwin.report.equations_page import scene_box
 
     figures = [of_robot(solutions.robot, q) for q in solutions.q[:MOST_LINES]]
@@ -318,8 +327,7 @@ def of_solutions(solutions: Any) -> go.Figure:
         raise ServotwinError("there is no solution to draw")
     figure = figures[0]
     figure.data[0].name = "solution 1"
-    lines = [np.array([one.data[0].x, one.data[0].y, one.data[0].z], dtype=np.float64).T for one in figures]
-    figure.update_layout(scene=scene_box(np.vstack(lines)))
+    figure.update_layout(scene=scene_box(np.vstack([link_points(one) for one in figures])))
     for k, other in enumerate(figures[1:], 2):
         links = other.data[0]
         links.update(name=f"solution {k}", line={"width": 4, "color": colour(k - 2)})

@@ -98,9 +98,9 @@ def of_equations(
     from servotwin.simulation.results.folder import replaced_folder
 
     if not Path(file).suffix or Path(file).is_dir():
+        texts = {name: equations_text(equations, Path(name).suffix, form) for name in EQUATION_FILES}
         with replaced_folder(file, frozenset(EQUATION_FILES), overwrite=overwrite) as place:
-            for name in EQUATION_FILES:
-                text = equations_text(equations, Path(name).suffix, form)
+            for name, text in texts.items():
                 (place / name).write_text(text, encoding="utf-8")
         return Path(file)
     export_text(file, equations_text(equations, Path(file).suffix.lower(), form), overwrite=overwrite)

@@ -68,8 +68,12 @@ def of_poses(poses: Any, folder: str | Path, *, overwrite: bool = False) -> dict
 
 def of_solutions(solutions: Any, folder: str | Path, *, overwrite: bool = False) -> dict[str, str]:
     """Write ``solutions.html`` and ``solutions.json``."""
-    rows, words = solutions.rows(), "Joint positions that reach the pose, a row for each branch."
-    page = small_page(solutions.robot.name, words, Figure(solutions.plot(), "The arm in every branch"), rows)
+    from servotwin.report.shown_figures import MOST_LINES
+
+    rows = [{"solution": k, **row} for k, row in enumerate(solutions.rows(), 1)]
+    words = "Joint positions that reach the pose, a row for each solution."
+    name = "The arm at each solution" if len(rows) <= MOST_LINES else f"The first {MOST_LINES} solutions"
+    page = small_page(solutions.robot.name, words, Figure(solutions.plot(), name), rows)
     return write_small(page, "solutions", solutions.data(), folder, overwrite=overwrite)
 
 

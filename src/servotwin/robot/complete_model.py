@@ -67,10 +67,13 @@ def robot_of(description: RobotDescription) -> Robot:
 def _read(robot: str | Path, overrides: Mapping[str, str] | None, allow_outside: bool) -> RobotDescription:
     from servotwin.description.load import read_description
     from servotwin.description.placed import override_mapping, override_text
+    from servotwin.description.plain_text import one_line
     from servotwin.description.reach import outside
 
     if not isinstance(robot, str | Path):
-        raise ServotwinError(f"robot is {robot!r}; expected a catalogue name or the path of a file")
+        raise ServotwinError(
+            f"robot is {one_line(repr(robot))}; expected a catalogue name or the path of a file"
+        )
     changes = {name: override_text(value) for name, value in override_mapping(overrides).items()}
     with outside(allow_outside):
         return read_description(robot, changes)

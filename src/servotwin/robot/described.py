@@ -35,8 +35,8 @@ def description_of(robot: Given, overrides: Mapping[str, Any] | None = None) -> 
     return read_description(source_of(robot), changes)
 
 
-def source_of(robot: Robot | str | os.PathLike[str]) -> str | Path:
-    """Name or file of a robot; a Robot does for its own if it is still what its file describes.
+def source_of(robot: Given) -> str | Path:
+    """Name or file of a robot; a description has none. A Robot does for its own if it is still what its file describes.
 
     A robot knows neither motors nor controller, and its file would describe another one after a change.
     """
@@ -44,6 +44,12 @@ def source_of(robot: Robot | str | os.PathLike[str]) -> str | Path:
         return robot
     if isinstance(robot, os.PathLike):
         return Path(robot)
+    if isinstance(robot, RobotDescription):
+        raise InputError(
+            f"the description of {quoted(robot.name)} is given; expected a catalogue name, a file, or a robot "
+            "that was loaded from one",
+            field="robot",
+        )
     if not isinstance(robot, Robot):
         raise InputError(f"a {type(robot).__name__} is no robot; {EXPECTED}", field="robot")
     source = robot.source or (robot.name if robot.name in catalogue_names() else "")

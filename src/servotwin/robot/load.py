@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from servotwin.cache.sources import source_digest
 from servotwin.cache.store import read_entry, write_entry
 from servotwin.description.placed import override_mapping, override_text
+from servotwin.description.plain_text import one_line
 from servotwin.description.reach import Named, Reach, outside
 from servotwin.description.regular_file import URDF, read_bytes
 from servotwin.errors import RobotWarning, ServotwinError
@@ -47,7 +48,9 @@ def load_robot(
     line, field and remedy.
     """
     if not isinstance(robot, str | Path):
-        raise ServotwinError(f"robot is {robot!r}; expected a catalogue name or the path of a file")
+        raise ServotwinError(
+            f"robot is {one_line(repr(robot))}; expected a catalogue name or the path of a file"
+        )
     changes = override_mapping(overrides)
     with outside(allow_outside):
         checked = load_checked(robot, {field: override_text(value) for field, value in changes.items()})

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -132,6 +134,10 @@ def read_step(
     speed: float,
 ) -> Jog:
     """The step that the options describe: one joint, or one direction of the tool."""
+    if not 0.0 < _number(speed) <= 100.0:
+        raise InputError(
+            f"{quoted(speed)} is no speed; expected a number above 0, up to 100 [%]", field="speed"
+        )
     given = dict(shifts)
     if (joint is None) == (not given) or len(given) > 1:
         wanted = f"a joint and its step, or a step of the tool along one of {', '.join(DIRECTIONS)}"
@@ -163,16 +169,21 @@ def read_step(
 def _joint(robot: Robot, name: str) -> int:
     if name in robot.joint_names:
         return robot.joint_names.index(name)
-    hint = did_you_mean(name, list(robot.joint_names))
+    hint = did_you_mean(str(name), list(robot.joint_names))
     raise InputError(
         f"no joint {quoted(name)}; expected one of {', '.join(robot.joint_names)}{hint}", field="joint"
     )
 
 
+def _number(given: Any) -> float:
+    """A real number, one of NumPy too; NaN for anything else."""
+    return float(given) if isinstance(given, Real) else math.nan
+
+
 def _quantity(option: str, given: float | str, unit: str) -> float:
-    if not isinstance(given, str | float | int):
+    value = read_quantity(option, given, unit) if isinstance(given, str) else _number(given)
+    if not math.isfinite(value):
         raise InputError("no step; expected one, such as 0.01 or '10 mm'", field=option)
-    value = read_quantity(option, given, unit) if isinstance(given, str) else float(given)
     if value == 0.0:
         raise InputError(f"{quoted(str(given))} is a step of zero; expected one that moves", field=option)
     return value

@@ -149,6 +149,39 @@ def test_every_branch_is_drawn() -> None:
     assert {f"solution {k}" for k in range(1, len(found) + 1)} <= names
 
 
+def test_table_has_the_limits_of_axes_that_turn_and_of_those_that_slide() -> None:
+    table = st.info("gsis-scara").to_frame().set_index("axis")
+    assert table.loc["Z", "position_m"] == "0 to 0.15"
+    assert table.loc["A", "position_rad"] == "-2.094 to 2.094"
+
+
+def test_frames_far_from_the_arm_are_inside_the_picture(tmp_path: Path) -> None:
+    camera = """<robot name="arm"><link name="base"/>
+      <joint name="swing" type="revolute"><parent link="base"/><child link="hand"/><axis xyz="0 0 1"/>
+        <origin xyz="0.5 0 0"/><limit lower="-2" upper="2" velocity="3" effort="150"/></joint>
+      <link name="hand"><inertial><mass value="4"/>
+        <inertia ixx="0.09" iyy="0.09" izz="0.05" ixy="0" ixz="0" iyz="0"/></inertial></link>
+      <joint name="stand" type="fixed"><parent link="base"/><child link="camera"/><origin xyz="0 -2 2.5"/></joint>
+      <link name="camera"/></robot>"""
+    (tmp_path / "arm.urdf").write_text(camera, encoding="utf-8")
+    scene = st.fkine(tmp_path / "arm.urdf", [0.3], every=True).plot().layout.scene
+    assert scene.yaxis.range[0] < -2.0
+    assert scene.zaxis.range[1] > 2.5
+
+
+def test_solutions_of_the_page_have_the_numbers_of_the_picture(tmp_path: Path) -> None:
+    written = st.ikine("gsis-scara", [0.4, 0.2, -0.05], [0.0] * 3, every=True).report(tmp_path / "out")
+    html = Path(written["report"]).read_text(encoding="utf-8")
+    assert ">solution</th>" in html
+    assert [f">{k}</td><td" in html for k in (1, 2, 3, 4, 5)] == [True, True, True, True, False]
+
+
+def test_refused_form_of_equations_leaves_no_folder(tmp_path: Path) -> None:
+    with pytest.raises(ServotwinError, match="form is 'x'"):
+        st.derive(st.load_robot("met-two-link")).report(tmp_path / "out", form="x")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_equations_are_a_table_of_entries_and_fill_a_folder(tmp_path: Path) -> None:
     equations = st.derive(st.load_robot("met-two-link"))
     table = equations.to_frame()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from servotwin.errors import InputError, ServotwinError
 from servotwin.robot.described import description_of, source_of
 
 SCARA = CATALOGUE / "gsis-scara.yaml"
+DESCRIPTION = partial(read_description, "gsis-scara")
 GIVEN: tuple[Callable[[], Any], ...] = (
     lambda: "gsis-scara",
     lambda: SCARA,
@@ -136,6 +138,14 @@ def test_overrides_that_map_nothing_are_refused(
         (lambda: st.run_job(st.load_robot("gsis-scara")), "job: a Robot is no job"),  # type: ignore[arg-type]
         (lambda: st.jog("gsis-scara", shift=3), "shift: expected a direction and its step"),  # type: ignore[arg-type]
         (lambda: st.jog("gsis-scara", shift={"x": None}), "x: no step"),  # type: ignore[dict-item]
+        (lambda: st.jog("gsis-scara", 3, 0.1), "joint: no joint '3'"),  # type: ignore[arg-type]
+        (lambda: st.jog("gsis-scara", "A", float("inf")), "by: no step"),
+        (lambda: st.jog("gsis-scara", "A", 0.1, speed=150.0), "speed: '150.0' is no speed"),
+        (lambda: st.jog("gsis-scara", "A", 0.1, speed="50"), "speed: '50' is no speed"),  # type: ignore[arg-type]
+        (
+            lambda: st.line_test(DESCRIPTION()),
+            "robot: the description of 'gsis-scara' is given; expected a cat",
+        ),  # type: ignore[arg-type]
         (lambda: st.teach_pendant(7), "robot: a int is no robot"),  # type: ignore[arg-type]
         (
             lambda: st.teach_pendant(st.load_robot("gsis-scara"), {"axes.A.gear.ratio": "80"}),
@@ -147,6 +157,25 @@ def test_what_a_function_cannot_take_is_refused_by_name(call: Callable[[], Any],
     with pytest.raises(InputError, match=reason) as caught:
         call()
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("q", ["0,0,0,0", [np.nan] * 4, [0.0] * 3, np.zeros((2, 4))])
+def test_pose_of_a_tuning_that_is_none_is_refused_in_one_line(q: Any) -> None:
+    with pytest.raises(ServotwinError, match=r"^q ") as caught:
+        st.tune("gsis-scara", q)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("step", [np.float32(0.25), np.int64(1)])
+def test_step_of_a_jog_may_be_a_number_of_numpy(step: Any) -> None:
+    moved = st.jog("gsis-scara", "A", step)
+    assert moved.after[0] - moved.before[0] == pytest.approx(float(step))
+
+
+def test_description_where_a_name_is_expected_is_refused_in_a_short_line() -> None:
+    with pytest.raises(ServotwinError, match="expected a catalogue name") as caught:
+        st.fkine(DESCRIPTION(), [0.0] * 4)  # type: ignore[arg-type]
+    assert len(str(caught.value)) < 200
 
 
 def test_job_is_planned_for_a_robot_that_is_loaded() -> None:

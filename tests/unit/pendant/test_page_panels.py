@@ -234,8 +234,12 @@ def test_words_of_the_page_have_room(served: RunningPendant, chromium: Any) -> N
     for k in range(3, 9):
         p.select_option("#signal", index=k)
         p.click("#add-signal")
-    legend, plot = (p.locator(name).bounding_box() for name in ("#legend span >> nth=-1", "#plot"))
-    assert legend["y"] + legend["height"] <= plot["y"]
+    page.until("document.querySelectorAll('#legend span').length == 8", 60.0)
+    legend, plot = p.evaluate(
+        "[document.getElementById('legend').lastChild.getBoundingClientRect().bottom,"
+        " document.getElementById('plot').getBoundingClientRect().top]"
+    )
+    assert legend <= plot
     p.set_viewport_size({"width": 1440, "height": 900})
     assert p.evaluate(WIDE, ["#title"]) == [[True, 1]]
     p.click("[data-tab=job]")

@@ -7,7 +7,15 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from servotwin.cli.arguments import read_overrides, read_positions, read_quantities, read_quantity
-from servotwin.cli.output import print_heading, print_json, print_line, print_note, print_table, working
+from servotwin.cli.output import (
+    fixed,
+    print_heading,
+    print_json,
+    print_line,
+    print_note,
+    print_table,
+    working,
+)
 from servotwin.cli.signals import finishing
 from servotwin.cli.simulate import progress_bar
 from servotwin.description.display import MM
@@ -78,7 +86,10 @@ def _print(found: DrawnWorkspace) -> None:
     rows = []
     for view in found.views:
         low, high = MM * view.region.extent[0], MM * view.region.extent[1]
-        ranges = [f"{axis} {a:.1f} .. {b:.1f}" for axis, a, b in zip(view.axis_names, low, high, strict=True)]
+        ranges = [
+            f"{axis} {fixed(a, 1)} .. {fixed(b, 1)}"
+            for axis, a, b in zip(view.axis_names, low, high, strict=True)
+        ]
         rows.append((view.name, *ranges, f"{view.region.area:.5f}"))
     print_table(("view", "first [mm]", "second [mm]", "area [m2]"), rows)
     size = MM * (found.rectangle.high - found.rectangle.low)

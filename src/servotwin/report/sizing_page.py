@@ -22,6 +22,7 @@ from servotwin.version import __version__
 
 TIGHT = 0.9  # share of a limit that is worth a colour
 YEAR = 8766.0  # h
+NOISE = 1e-9  # N m, N
 
 
 class SizingFiles(NamedTuple):
@@ -170,13 +171,10 @@ def _needs(page: Page, found: Assessment) -> None:
         "At the output of the gear; a stop is that by the brake, or by the motor where there is none."
     )
     page.table(columns, [_gear_row(d) for d in found.demands])
-    page.figures(
-        [
-            Figure(draw.torques(found), "Torque at the outputs"),
-            Figure(draw.temperatures(found), "Winding temperature in the steady cycle"),
-        ],
-        columns=2,
-    )
+    figures = [Figure(draw.torques(found), "Torque at the outputs")]
+    if any(d.heating is not None and not d.heating.runs_away for d in found.demands):
+        figures.append(Figure(draw.temperatures(found), "Winding temperature in the steady cycle"))
+    page.figures(figures, columns=len(figures))
 
 
 def _need_row(d: ActuatorDemand) -> list[str | Cell]:
@@ -194,9 +192,14 @@ def _need_row(d: ActuatorDemand) -> list[str | Cell]:
 def _gear_row(d: ActuatorDemand) -> list[str | Cell]:
     stop = "-" if d.gear_stop is None else f"{d.gear_stop:.4g}"
     return [
-        d.name, f"{d.gear_peak:.4g}", f"{d.gear_average:.4g}", f"{d.gear_holding:.4g}", stop,
+        d.name, _effort(d.gear_peak), _effort(d.gear_average), _effort(d.gear_holding), stop,
         "N m" if d.unit == "rad" else "N", f"{RPM * d.gear_average_speed:.0f}", _hours(d.life_10), _hours(d.life_50),
     ]  # fmt: skip
+
+
+def _effort(value: float) -> str:
+    """A torque or force without what rounding leaves of zero."""
+    return f"{value if value > NOISE else 0.0:.4g}"
 
 
 def _margins(page: Page, found: Assessment) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,16 @@ def test_page_data_and_table_are_written(tmp_path: Path, capsys: Capture) -> Non
     for heading in ("Ratings side by side", "Torque and speed", "Supply and braking"):
         assert heading in page
     assert 'src="http' not in page
+    assert "Winding temperature in the steady cycle" in page
+
+
+def test_page_of_motors_without_thermal_data_draws_no_temperatures(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    assert main(["size", "puma560", "--job", "puma-line", "--out", str(folder)]) in (0, 1)
+    page = (folder / "sizing.html").read_text(encoding="utf-8")
+    assert "Torque at the outputs" in page
+    assert "Winding temperature in the steady cycle" not in page
+    assert not re.search(r">[\d.]+e-[123]\d<", page)  # what rounding leaves of zero
 
 
 def test_a_set_of_a_catalogue_is_chosen_with_reasons(tmp_path: Path, capsys: Capture) -> None:

@@ -54,6 +54,12 @@ def test_workspace_writes_page_data_and_tables(capsys, tmp_path):
     assert robot.name in (folder / "workspace.html").read_text()
 
 
+def test_height_of_zero_has_no_sign(capsys):
+    code, text, _ = run(capsys, "workspace", "gsis-scara")
+    assert code == 0
+    assert "z -150.0 .. 0.0" in text
+
+
 @pytest.mark.parametrize(
     ("offset", "words"),
     [("0 mm", "volume and cube come from the view"), ("80 mm", "volume comes from the view")],

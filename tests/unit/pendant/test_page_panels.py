@@ -128,6 +128,10 @@ def test_points_are_gone_to_touched_up_renamed_and_deleted(
     row(page, "P2").get_by_text("Rename").click()
     p.locator("#points input").fill("never")
     p.locator("#points input").press("Escape")
+    p.click("[data-tab=job]")
+    p.wait_for_function("() => document.getElementById('text').value.length > 0", timeout=WAIT)
+    p.fill("#text", JOB + "MOVEJ P2 SPEED 20%\n")  # not saved yet
+    p.click("[data-tab=points]")
     row(page, "P2").get_by_text("Rename").click()
     p.locator("#points input").fill("drop")
     p.locator("#points input").press("Enter")
@@ -136,7 +140,9 @@ def test_points_are_gone_to_touched_up_renamed_and_deleted(
     time.sleep(0.5)
     assert p.inner_text("#message") == "P2 is now drop"  # and no word of a point that is not there any more
     assert page.look()["state"] == "ready"
-    assert "MOVEJ drop SPEED 50%" in (tmp_path / "jobs" / "pendant.job").read_text(encoding="utf-8")
+    renamed = JOB.replace("P2", "drop") + "MOVEJ drop SPEED 20%\n"
+    assert (tmp_path / "jobs" / "pendant.job").read_text(encoding="utf-8") == renamed
+    p.wait_for_function("text => document.getElementById('text').value === text", arg=renamed, timeout=WAIT)
     row(page, "P1").get_by_title("Delete").click()
     assert row(page, "P1").count() == 1  # once is a question
     page.shot("points-delete-asks")
@@ -222,6 +228,19 @@ WIDE = """ids => ids.map(id => { const e = document.querySelector(id), r = docum
 def test_words_of_the_page_have_room(served: RunningPendant, chromium: Any) -> None:
     page = powered(Page(chromium, served.url))
     p = page.page
+    p.set_viewport_size({"width": 1024, "height": 768})
+    p.click("[data-tab=scope]")
+    page.until("document.querySelectorAll('#legend span').length == 2", 60.0)
+    for k in range(3, 9):
+        p.select_option("#signal", index=k)
+        p.click("#add-signal")
+    page.until("document.querySelectorAll('#legend span').length == 8", 60.0)
+    legend, plot = p.evaluate(
+        "[document.getElementById('legend').lastChild.getBoundingClientRect().bottom,"
+        " document.getElementById('plot').getBoundingClientRect().top]"
+    )
+    assert legend <= plot
+    p.set_viewport_size({"width": 1440, "height": 900})
     assert p.evaluate(WIDE, ["#title"]) == [[True, 1]]
     p.click("[data-tab=job]")
     p.wait_for_function("() => document.getElementById('text').value.length > 0", timeout=WAIT)

@@ -33,6 +33,7 @@ scene.setLabels?.(true);
 const pad = new JogPad(start, message), editor = new Editor(message, scene), points = new PointList(message, pad, scene);
 const scope = new ScopeView(), lamps = new Lamps(), alarms = new Alarms();
 points.onload = () => editor.again();
+points.saved = () => !editor.dirty || editor.save();
 enablingSwitch(byId('enabling'));
 
 // --- tabs, views ---------------------------------------------------------------------------------------

@@ -64,7 +64,7 @@ export class PointList {
       open = false;
       const fresh = input.value.trim();
       cell.textContent = old;
-      if (!keep || !fresh || fresh === old) return;
+      if (!keep || !fresh || fresh === old || (await this.saved?.()) === false) return; // it is renamed in the job that is shown
       const answer = await press('rename', { name: old, new: fresh });
       this.message(answer.ok ? `${old} is now ${fresh}` : answer.text, !answer.ok);
     };

@@ -23,7 +23,7 @@ from servotwin.simulation.live_robot import LiveRobot
 from servotwin.simulation.plant.row_layout import positions
 from servotwin.simulation.plant.signal_table import TIME
 from tests.campaign import campaign, cases
-from tests.unit.pendant.test_cell import Operated
+from tests.unit.pendant.test_cell import Operated, runs_a_job, until_fast
 
 FORWARD = {"controller.feedforward.velocity": "100 %"}
 TRAM = str(Path(__file__).with_name("tram.yaml"))
@@ -203,6 +203,32 @@ def test_bound_is_kept_though_friction_does_not_shrink_with_the_speed() -> None:
         each = np.stack([held.speeds(q, np.tile(one, (300, 1))) for one in np.eye(robot.n)], axis=1)
         wholes.append(float((held.speeds(q, rate * qd) + (each * beyond).sum(axis=1)).max()))
     assert 0.2 < max(wholes) <= 0.2501
+
+
+@pytest.mark.parametrize(
+    ("key", "slow", "again", "fast"),
+    [("pause", {}, "resume", {}), ("override", {"percent": 1}, "override", {"percent": 100})],
+)
+def test_job_that_speeds_up_again_in_t1_is_no_faster_than_its_loops_are_counted_with(
+    key: str, slow: dict[str, int], again: str, fast: dict[str, int], tmp_path: Path
+) -> None:
+    """Loops that feed the speed forward overshoot after a resume too: 254 mm/s were measured, which took the power."""
+    ways = ("A: -34 deg, B: -34 deg, Z: 0 mm, W: 0 deg", "A: 34 deg, B: 34 deg, Z: 90 mm, W: 34 deg")
+    operated = runs_a_job(tmp_path, "gsis-scara", "T1", plant="drives", ways=ways, overrides=FORWARD)
+    rng, tops, T, panel = np.random.default_rng(0), [0.0], operated.T, operated.cell.panel
+
+    def look() -> None:
+        tops.append(panel.measured_speed)
+
+    until_fast(operated, 0.03)
+    for _ in range(12):
+        operated.run(int(rng.uniform(0.1, 0.5) * 1e9 / T), each=look)
+        assert operated.press(key, **slow)["ok"]
+        operated.run(int(rng.uniform(0.05, 0.4) * 1e9 / T), each=look)
+        assert operated.press(again, **fast)["ok"]
+        operated.run(int(0.2e9 / T), each=look)
+    assert 0.17 < max(tops) <= 0.93 * 0.25
+    assert operated.cell.live.controller.alarms == []
 
 
 LANCE = "format: servotwin-points/1\nrobot: gsis-scara\ntools: {lance: {x: 3 m}}\npoints:\n"

@@ -30,6 +30,7 @@ CLOSER, WITHIN = (
 KEPT = 0.85  # of the bound that motions may use: loads are not known, and curves bend between two instants
 FOUND = 1e-3  # of a rate, by which a lower one may be found
 BEYOND = 0.08  # of the bound by which the arm may be faster than a motion that speeds up (eq:overshoot)
+RESERVE = 0.02  # of the bound at least that is left for a change of a motion's pace
 
 
 class FastestPoint:
@@ -128,6 +129,10 @@ class FastestPoint:
 
     def rate(self, trajectory: Planned) -> float:
         """The largest rate, at most 1, at which a planned motion keeps the bound everywhere."""
+        return self.pace(trajectory)[0]
+
+    def pace(self, trajectory: Planned) -> tuple[float, float]:
+        """The largest ``rate`` of a planned motion, and the slope [1/s] at which a rate may grow up to it."""
         t = np.linspace(0.0, trajectory.duration, max(round(trajectory.duration / EVERY), LEAST) + 1)
         v = self._along(trajectory, t)
         top = float(v.max())
@@ -141,34 +146,35 @@ class FastestPoint:
             inside = t[chosen, None] + (t[chosen + 1] - t[chosen])[:, None] * parts
             top = max(top, float(self._along(trajectory, np.sort(inside.ravel())).max()))
         most = 1.0 if top <= self.allowed else self.allowed / top
-        return (
-            most
-            if self.overshoot is None
-            else min(most, self._rate_of_loops(trajectory, t, top, self.overshoot))
-        )
+        if self.overshoot is None:
+            return most, math.inf
+        return self._pace_of_loops(trajectory, t, top, most, self.overshoot)
 
-    def _rate_of_loops(self, trajectory: Planned, t: Array, top: float, overshoot: Overshoot) -> float:
-        """The rate r at which r v + r^2 w keeps its part of the bound, w: what loops are too fast by at the full pace.
+    def _pace_of_loops(
+        self, trajectory: Planned, t: Array, top: float, most: float, overshoot: Overshoot
+    ) -> tuple[float, float]:
+        """The rate r up to ``most`` at which r v + r^2 w keeps its part of the bound, and the slope of a rate.
 
-        With what friction adds at the rate r it keeps the bound.
+        w: what loops are too fast by at the full pace. With what friction adds at the rate r it keeps the bound.
+        What is left of both parts, ``RESERVE`` at least, is for loops that are too fast while the rate grows.
         """
         q, qd, qdd = trajectory.sample(t)
-        beyond = np.abs(qdd) @ overshoot.ramps.T
         unit = np.eye(q.shape[1])
         each = np.stack([self.speeds(q, np.tile(one, (len(q), 1))) for one in unit], axis=1)
-        excess = float((each * beyond).sum(axis=1).max())
-        kept = (KEPT + BEYOND) * self.bound
-        rate = min(2.0 * kept / max(top + math.sqrt(top * top + 4.0 * excess * kept), TINY), 1.0)
+        excess, growing = (
+            float((each * (np.abs(x) @ overshoot.ramps.T)).sum(axis=1).max()) for x in (qdd, qd)
+        )
+        kept, reserve = (KEPT + BEYOND) * self.bound, RESERVE * self.bound
 
-        def kept_at(r: float) -> bool:
+        def left(r: float) -> float:
             freed = float((each * overshoot.beyond(r * np.abs(qd))).sum(axis=1).max())
-            return r * top + r * r * excess + freed <= self.bound
+            return min(kept, self.bound - freed) - r * top - r * r * excess
 
-        low, high = (rate, rate) if kept_at(rate) else (0.0, rate)
+        low, high = (most, most) if left(most) >= reserve else (0.0, most)
         while high - low > FOUND * high:
             middle = 0.5 * (low + high)
-            low, high = (middle, high) if kept_at(middle) else (low, middle)
-        return low
+            low, high = (middle, high) if left(middle) >= reserve else (low, middle)
+        return low, left(low) / max(growing, TINY)
 
     def _along(self, trajectory: Planned, t: Array) -> Array:
         """Speed of the fastest point at instants t (k,) of a planned motion [m/s]."""

@@ -223,7 +223,7 @@ class Reference:
         playback = self.playback
         for cursor in (self.cursor, *((playback.cursor, playback.leg) if playback is not None else ())):
             if cursor is not None:
-                cursor.most = self._most_rate(cursor.trajectory)
+                cursor.most, cursor.steepest = self._most_pace(cursor.trajectory)
 
     def too_fast(self, motion: Motion) -> float | None:
         """The speed of a point that a motion would take above its bound [m/s]; None if it takes none."""
@@ -231,10 +231,10 @@ class Reference:
 
     def cursor_of(self, trajectory: Planned, shaper: str | None = None) -> Cursor:
         """The begin of a planned motion, no quicker than points may be; ``shaper``: see ``Shapers``."""
-        most = self._most_rate(trajectory)
+        most, steepest = self._most_pace(trajectory)
         self._require_brakes(trajectory)
         cursor = self._cursor_of(trajectory, shaper)
-        cursor.most = most
+        cursor.most, cursor.steepest = most, steepest
         return cursor
 
     def _require_brakes(self, trajectory: Planned) -> None:
@@ -249,16 +249,16 @@ class Reference:
                 f" it; expected at most {USED:.0%}: take a lighter load, a stronger motor or a larger current limit"
             )
 
-    def _most_rate(self, trajectory: Planned) -> float:
-        """The largest rate at which points keep their bound of speed, and the arm its time to brake."""
-        most = 1.0 if self.fastest is None else self.fastest.rate(trajectory)
+    def _most_pace(self, trajectory: Planned) -> tuple[float, float]:
+        """The largest rate at which points keep their bound of speed, and the arm its time to brake; its slope."""
+        most, steepest = (1.0, np.inf) if self.fastest is None else self.fastest.pace(trajectory)
         follows, seconds = self.following, self.braking_time
         if follows is None:
             self.stoppable = stoppable_rate(trajectory, self.limits.acceleration, seconds)
         else:
             times = follows.braking_times
             self.stoppable = stoppable_rate(trajectory, self.limits.acceleration, seconds - LATE, times)
-        return min(most, self.stoppable)
+        return min(most, self.stoppable), steepest
 
     def _cursor_of(self, trajectory: Planned, shaper: str | None) -> Cursor:
         most = self.limits.tool_acceleration

@@ -245,6 +245,7 @@ class ShapedCursor(Cursor):
         if ahead.time < stop:
             if ahead.time == begin:  # there it stands, whatever the rate
                 ahead.rate, ahead.slope = pace_wanted, 0.0
+            ahead.steepest = self.steepest
             ahead.advance(T, pace_wanted, pace)
             ahead.time = min(ahead.time, stop)  # the next stroke begins when this one has come to rest
         signal = self._signal(stop)

@@ -144,6 +144,7 @@ class Cursor:
         self.tool = tool
         self.slopes: Slopes | None = None  # in a stop that leads
         self.most = 1.0  # rate: what keeps the speed of points below a bound
+        self.steepest = math.inf  # slope [1/s] at which a rate may grow, for loops that overshoot
         self.time = 0.0
         self.rate, self.slope = 0.0, 0.0
         self._here = self._sample(0.0)
@@ -299,9 +300,10 @@ class Cursor:
         if gap == 0.0 and self.slope == 0.0:
             return 0.0
         swing = math.sqrt(2.0 * pace.bend * abs(gap)) if math.isfinite(pace.bend) else math.inf
-        goal = math.copysign(min(pace.slope, swing), gap)
+        highest = min(pace.slope, self.steepest)
+        goal = math.copysign(min(highest if gap > 0.0 else pace.slope, swing), gap)
         change = pace.bend * T
-        now = min(max(self.slope, -pace.slope), pace.slope)  # after a harder pace
+        now = min(max(self.slope, -pace.slope), highest)  # after a harder pace
         slope = min(max(goal, now - change), now + change)
         if slope * gap >= 0.0 and abs(slope) * T >= abs(gap):
             return gap / T

@@ -23,6 +23,7 @@ from servotwin.description.frames import Array
 Motion = tuple[Array, Array, Array]  # q, qd, qdd (n,) each
 SLACK = 1e-6  # of a limit, for the rounding of a plan that uses it fully
 HALVINGS = 8
+LESS = 1e-3  # of a slope that is lowered to a limit
 INSTANT = 1e-4  # s, for the acceleration of the tool
 SAMPLED, LEAST, MOST = 0.01, 32, 4096  # s between samples of a speed, and how many at least and at most
 SLOWED = 8  # times that a rate is lowered for the time to brake at most
@@ -209,9 +210,10 @@ class Cursor:
                 there = self._sample(time)
                 self._batch_for = (-1.0, -1.0)
             qdd = rate * rate * there[2] + slope * there[1]  # eq:time-scaling
-            if slope == 0.0 or time >= end or (np.abs(qdd) <= pace.share * self.acceleration).all():
+            over = float((np.abs(qdd) / self.acceleration).max()) / pace.share
+            if slope == 0.0 or time >= end or over <= 1.0:
                 break
-            slope = 0.0 if halving == HALVINGS - 1 else pace.retry * slope
+            slope = 0.0 if halving == HALVINGS - 1 else self._lowered(slope, over, pace, first=halving == 0)
         mean = 0.5 * (self.rate + rate)
         self.time, self.rate, self.slope, self._here = min(time, end), rate, slope, there
         if time >= end:
@@ -220,6 +222,15 @@ class Cursor:
         if rate == 0.0:
             return self._standing(), 0.0
         return (there[0], rate * there[1], qdd), 0.0
+
+    def _lowered(self, slope: float, over: float, pace: Pace, *, first: bool) -> float:
+        """What is tried after a slope that passes the limits of acceleration, ``over`` times, at the end of its period.
+
+        A stop as hard as it can be, of an arm that follows exactly, first gives up no more than it must: on a path that
+        still speeds up every period passes them by a little.
+        """
+        exact = first and pace.leads and self.slopes is None
+        return slope * (max((1.0 - LESS) / over, pace.retry) if exact else pace.retry)
 
     def _standing(self) -> Motion:
         zero = np.zeros_like(self._here[0])

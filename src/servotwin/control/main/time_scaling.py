@@ -24,6 +24,7 @@ Motion = tuple[Array, Array, Array]  # q, qd, qdd (n,) each
 SLACK = 1e-6  # of a limit, for the rounding of a plan that uses it fully
 ROUNDED = 1.01  # of a limit: what the mean over a period may be
 HALVINGS = 8
+LESS = 1e-3  # of a slope that is lowered to a limit
 INSTANT = 1e-4  # s, for the acceleration of the tool
 SAMPLED, LEAST, MOST = 0.01, 32, 4096  # s between samples of a speed, and how many at least and at most
 SLOWED = 8  # times that a rate is lowered for the time to brake at most
@@ -211,9 +212,12 @@ class Cursor:
                 there = self._sample(time)
                 self._batch_for = (-1.0, -1.0)
             qdd = rate * rate * there[2] + slope * there[1]  # eq:time-scaling
-            if slope == 0.0 or time >= end or self._keeps(pace.share, rate * there[1], qdd, T):
+            if slope == 0.0 or time >= end:
                 break
-            slope = 0.0 if halving == HALVINGS - 1 else pace.retry * slope
+            over = self._over(rate * there[1], qdd, T) / pace.share
+            if over <= 1.0:
+                break
+            slope = 0.0 if halving == HALVINGS - 1 else self._lowered(slope, over, pace, first=halving == 0)
         mean = 0.5 * (self.rate + rate)
         self.time, self.rate, self.slope, self._here = min(time, end), rate, slope, there
         if time >= end:
@@ -223,14 +227,23 @@ class Cursor:
             return self._standing(), 0.0
         return (there[0], rate * there[1], qdd), 0.0
 
-    def _keeps(self, share: float, qd: Array, qdd: Array, T: float) -> bool:
-        """Whether a period keeps a share of the accelerations with the speed and acceleration (n,) at its end.
+    def _over(self, qd: Array, qdd: Array, T: float) -> float:
+        """Share of the limits of acceleration that a period takes with the speed and acceleration (n,) at its end.
 
         In its mean as well: where a motion begins to slow down by itself, a stop brakes it twice on the way.
         """
         mean = (qd - self.rate * self._here[1]) / T
         hardest = np.maximum(np.abs(qdd), np.abs(mean) / ROUNDED)
-        return bool((hardest <= share * self.acceleration).all())
+        return float((hardest / self.acceleration).max())
+
+    def _lowered(self, slope: float, over: float, pace: Pace, *, first: bool) -> float:
+        """What is tried after a slope that passes the limits of acceleration, ``over`` times, at the end of its period.
+
+        A stop as hard as it can be, of an arm that follows exactly, first gives up no more than it must: on a path that
+        still speeds up every period passes them by a little.
+        """
+        exact = first and pace.leads and self.slopes is None
+        return slope * (max((1.0 - LESS) / over, pace.retry) if exact else pace.retry)
 
     def _standing(self) -> Motion:
         zero = np.zeros_like(self._here[0])

@@ -218,7 +218,8 @@ def copy_of(count: int) -> Any:
             byte, whole = ir.IntType(8).as_pointer(), ir.IntType(64)
             places = [
                 builder.bitcast(
-                    builder.gep(make_array(array)(context, builder, arguments[k]).data, [arguments[k + 1]]), byte
+                    builder.gep(make_array(array)(context, builder, arguments[k]).data, [arguments[k + 1]]),
+                    byte,
                 )
                 for array, k in ((target, 0), (source, 2))
             ]

@@ -283,7 +283,7 @@ def part_followed(motor: Any, w: float, new: Any, tau: float) -> float:
         return 1.0
     way, middle = motor.mode, middle_speed(w, new[ALPHA], new[JERK], new[W], tau)
     slowest = min(way * w, way * middle, way * new[W])
-    return part_on_curve(motor, slowest, max(abs(middle - w), abs(new[W] - w)))  # type: ignore[no-any-return]
+    return part_on_curve(motor, slowest, max(abs(middle - w), abs(new[W] - w)))
 
 
 @helper

@@ -24,6 +24,8 @@ FALLEN = (
     45.0  # square of the speed in Stribeck speeds from which nothing is left of the excess: e^-45 = 3e-20
 )
 GONE = math.sqrt(FALLEN)  # the same speed, in Stribeck speeds
+MOST_OF_CURVE = 0.1  # of a Stribeck speed by which a shaft may change its speed in one step,
+SLOW = 4.0  # below so many of them: e^-16 of the curve is left beyond
 
 
 @helper
@@ -120,6 +122,20 @@ def friction_series(motor: Any, w: float, later: float) -> tuple[float, float, f
             step = -step
         slope += way * (table_torque(motor, side, way * (w + step)) - here) / step
     return motor.f * w + way * tau, motor.f + way * slope, way * bend
+
+
+@helper
+def part_on_curve(shaft: Any, slowest: float, change: float) -> float:
+    """How much of a step, 0 to 1, follows the Stribeck curves of a shaft.
+
+    ``slowest``: its least speed in the direction in which it slides; ``change``: by how much its speed changes.
+    """
+    part = 1.0
+    for k in range(FALLS):
+        most = MOST_OF_CURVE * shaft.w_stribeck[k]
+        if shaft.tau_fall[k] > 0.0 and change > most and slowest < SLOW * shaft.w_stribeck[k]:
+            part = min(part, most / change)
+    return part
 
 
 @helper

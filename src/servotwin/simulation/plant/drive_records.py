@@ -206,6 +206,14 @@ def power_record(
     return record
 
 
+def bus_rate(power: Power | None) -> float:
+    """How fast the voltage of a bus with a capacitor settles [1/s], with its braking resistor on; 0 of a stiff bus."""
+    if power is None or power.capacitance is None:
+        return 0.0
+    resistances = [power.supply_resistance, power.braking_resistor and power.braking_resistor.resistance]
+    return sum(1.0 / R for R in resistances if R) / power.capacitance
+
+
 def highest_voltage(power: Power) -> tuple[float, str]:
     """The voltage that the bus should not exceed [V], and what it is: as stated, or above resistor or source."""
     if power.max_voltage is not None:
@@ -223,7 +231,7 @@ def check_bus(
     .. math:: R\,C \ge h, \qquad \frac{h}{C} \sum_j I_{max,j} \le \frac{u_s}{4}                  (eq:bus-step)
 
     R: resistance of supply and braking resistor, for methods of fixed step; the fast one carries the voltage
-    over a window by energies, whatever R is.
+    over a window by energies, whatever R is, and where it goes from edge to edge its steps follow ``bus_rate``.
     """
     C, total = power.capacitance or 0.0, sum(limit for limit in limits if math.isfinite(limit))
     other = "solver.method adaptive" if method == "fast" else "more solver.steps or solver.method adaptive"

@@ -27,6 +27,7 @@ from servotwin.mechanism.model import Array, Mechanism
 from servotwin.robot.robot import Robot
 from servotwin.simulation.plant.actuators import winding_rate
 from servotwin.simulation.plant.drive_records import (
+    bus_rate,
     fill_friction,
     motor_records,
     power_record,
@@ -64,7 +65,8 @@ if TYPE_CHECKING:
 
 EDGE_STEPS = 2  # of the fast method between two edges, where a window goes from edge to edge,
 LONGEST_DECAY = 0.03  # and by which a current decays, or swings with its rotor, at most in one of them
-LONGEST_SWING = 0.25  # rad by which a rotor swings against its gear at most in one of them
+LONGEST_SWING = 0.25  # rad by which a rotor swings against its gear at most in one of them,
+LONGEST_SETTLING = 0.25  # and of the time constant of a bus with its supply
 OPEN_END = 1e9
 FIRST_LOG, LONGEST_LOG = (
     1 << 10,
@@ -346,7 +348,11 @@ def world_record(
     w["elastic_window"]["load_rate"] = fastest_load(plant, motors) if elastic and n_x == n == m else 0.0
     w["gear_rate"] = gear_rate(motors)
     if solver.method == "fast":
-        w["step_rate"] = max(winding_rate(motors) / LONGEST_DECAY, w["gear_rate"] / LONGEST_SWING)
+        w["step_rate"] = max(
+            winding_rate(motors) / LONGEST_DECAY,
+            w["gear_rate"] / LONGEST_SWING,
+            bus_rate(truth.power) / LONGEST_SETTLING,
+        )
     w["record"]["row_every"], w["record"]["row_next"] = every, every
     w["N"][:n, :n] = N
     for name in ("inputs", "outputs", "ys", "dy", "actuator_out"):

@@ -356,6 +356,7 @@ LANES = _record(
     fall=_JOINTS,  # excess of a Stribeck curve when the window began, one over its speed, speed then
     per_fall=_JOINTS,
     w_0=_JOINTS,
+    on_curve=_JOINTS,  # one over the speed of the curve while the shaft is so slow that it must be followed, else 0
     back=_JOINTS,  # speed below which a curve of which nothing is left comes back
     hold_up=_JOINTS,  # what stiction holds
     hold_down=_JOINTS,
@@ -428,7 +429,7 @@ WORLD = _record(
     # method and its choices; pulses of a bridge in a window; servo_elsewhere: another process drives this plant;
     # runge_kutta: some actuator has no exact window
     "method adaptive steps averaged pulses servo_elsewhere runge_kutta",
-    # step_rate: steps per second that windings and gears ask of the fast method where it goes from edge to edge;
+    # step_rate: steps per second that windings, gears and bus ask of the fast method where it goes from edge to edge;
     # gear_rate: how fast rotors and links swing on elastic gears, or dampers stop them [1/s]
     "tolerance step_rate gear_rate",
     N=_SQUARE,  # theta_m = N q

@@ -8,8 +8,8 @@ computed once, where the window begins; within it
 .. math:: e^{-(\omega/\omega_k)^2} = e^{-(\omega_0/\omega_k)^2}\,e^{-z}, \qquad
           z = (\omega^2 - \omega_0^2)/\omega_k^2                                              (eq:stribeck-series)
 
-is a series in z. A lane in which a shaft comes to rest or breaks away, or might have turned round twice, is left as it
-was: ``elastic_motor`` carries that motor through its events.
+is a series in z. A lane in which a shaft comes to rest or breaks away, might have turned round twice, or goes along its
+curve faster than the series of friction follows, is left as it was: ``elastic_motor`` carries that motor.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import math
 from typing import Any
 
 from servotwin.compiled.jit import helper
-from servotwin.drives.friction import BACKWARD, FALLEN, FORWARD, GONE
+from servotwin.drives.friction import BACKWARD, FALLEN, FORWARD, GONE, MOST_OF_CURVE, SLOW
 from servotwin.drives.records import FREE, STUCK
 from servotwin.simulation.windows.motor_coordinates import at_motor
 
@@ -43,6 +43,7 @@ def fill_friction_lane(world: Any, motor: Any, j: int) -> bool:
     lanes.hold_up[j], lanes.hold_down[j] = motor.tau_s[FORWARD] + brake, motor.tau_s[BACKWARD] + brake
     lanes.sticks[j], lanes.slides[j], lanes.back[j] = 0.0, 1.0, 0.0
     lanes.per_J[j], lanes.fall[j], lanes.per_fall[j], lanes.w_0[j] = 1.0 / motor.J, 0.0, 0.0, w
+    lanes.on_curve[j] = 0.0
     if motor.mode == FREE:
         lanes.way[j] = 0.0
         return True
@@ -56,6 +57,7 @@ def fill_friction_lane(world: Any, motor: Any, j: int) -> bool:
                 motor.tau_fall[0] * math.exp(-ratio * ratio),
                 1.0 / motor.w_stribeck[0],
             )
+            lanes.on_curve[j] = lanes.per_fall[j] if ratio * ratio < SLOW * SLOW else 0.0
         else:
             lanes.back[j] = GONE * motor.w_stribeck[0]
     return motor.tau_fall[1] <= 0.0 and motor.mode * w > 0.0  # type: ignore[no-any-return]
@@ -170,7 +172,10 @@ def keep_rotor(
     slowest = min(way * w_1, way * w + min(way * alpha * h, 0.0))
     moves = slowest - lanes.back[j] + (1.0 - way * way) + lanes.sticks[j] * slack
     z = (w - lanes.w_0[j]) * (w + lanes.w_0[j]) * lanes.per_fall[j] * lanes.per_fall[j]
-    lanes.margin[j] = min(lanes.margin[j], lanes.sticks[j] * slack + lanes.slides[j], moves, SERIES - abs(z))
+    followed = MOST_OF_CURVE - max(abs(middle - w), abs(w_1 - w)) * lanes.on_curve[j]
+    lanes.margin[j] = min(
+        lanes.margin[j], lanes.sticks[j] * slack + lanes.slides[j], moves, SERIES - abs(z), followed
+    )
     lanes.rubbed[j] += h / 6.0 * (f_0 * w + 4.0 * f_m * middle + f_e * w_1)
     lanes.damped[j] += d * h / 6.0 * (slip * slip + 4.0 * slip_m * slip_m + slip_1 * slip_1)
     lanes.high[j] = max(lanes.high[j], abs(torque))

@@ -12,7 +12,8 @@ order in the interval,
           J (\theta_1 - \theta_0 - \omega_0 \tau) = \int (\tau - t)\,(\tau_e - \tau_f - \tau_s)         (eq:rotor-step)
 
 An interval in which the shaft would turn round or break away is cut there, and so is the window of all motors where
-a flank of a gear with play touches or parts.
+a flank of a gear with play touches or parts. Along a Stribeck curve intervals end where the speed has changed by a part
+of its Stribeck speed, up to which the series of friction follows it.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import math
 from typing import Any
 
 from servotwin.compiled.jit import helper, part
-from servotwin.drives.friction import breakaway_direction, friction_series, holding_slack
+from servotwin.drives.friction import breakaway_direction, friction_series, holding_slack, part_on_curve
 from servotwin.drives.gears import torsion_torque
 from servotwin.drives.records import FREE, STUCK
 from servotwin.simulation.plant.actuators import (
@@ -51,6 +52,8 @@ from servotwin.simulation.windows.gear_events import (
 from servotwin.simulation.windows.motor_coordinates import at_motor
 
 MOST_EVENTS = 60  # and trials of them and of kinks, of a motor in a window
+MOST_ON_CURVE = 400  # further intervals of a window in which a shaft goes along its Stribeck curve,
+CUTS_ON_CURVE = 3  # and times that one is cut to follow it: a speed may change most at its beginning
 MOST_DECAYED = 2000.0  # times that the current of a winding falls to 1/e in a window that is parted by it
 SAME = 1e-12  # rad/s, N m: an event that is missed by less is met
 NEAR = 1e-11  # s: a flank that touches or parts so shortly before a window ends does so at its end
@@ -274,9 +277,28 @@ def turns_between(world: Any, motor: Any, j: int, tau: float, new: Any) -> float
 
 
 @helper
+def part_followed(motor: Any, w: float, new: Any, tau: float) -> float:
+    """How much of an interval that begins with the speed w follows the Stribeck curves of its motor, 0 to 1."""
+    if motor.mode in (STUCK, FREE):
+        return 1.0
+    way, middle = motor.mode, middle_speed(w, new[ALPHA], new[JERK], new[W], tau)
+    slowest = min(way * w, way * middle, way * new[W])
+    return part_on_curve(motor, slowest, max(abs(middle - w), abs(new[W] - w)))
+
+
+@helper
 def first_trial(world: Any, motor: Any, j: int, u: float, t: float, tau: float) -> Any:
-    """An interval up to its end, or to where the shaft has turned round if it does so twice: its length and end."""
+    """An interval up to its end, or to where the shaft has turned round if it does so twice: its length and end.
+
+    It ends sooner where the series of friction would leave the Stribeck curve.
+    """
     new = elastic_step(world, motor, j, u, t, tau)
+    for _ in range(CUTS_ON_CURVE):
+        followed = part_followed(motor, world.elastic_window.w[j], new, tau)
+        if not followed < 1.0:
+            break
+        tau *= followed
+        new = elastic_step(world, motor, j, u, t, tau)
     dip = turns_between(world, motor, j, tau, new)
     if dip < tau:
         between = elastic_step(world, motor, j, u, t, dip)
@@ -341,7 +363,7 @@ def elastic_motor(world: Any, motor: Any, j: int, u: float, start: float, span: 
     if not decay * span < MOST_DECAYED:
         return False
     longest = BRIEF / decay if decay * span > BRIEF else span
-    most_rounds = MOST_EVENTS + int(span / longest)
+    most_rounds = MOST_EVENTS + int(span / longest) + (MOST_ON_CURVE if motor.tau_fall[0] > 0.0 else 0)
     while span - t > SHORTEST:
         rounds += 1
         if rounds > most_rounds:

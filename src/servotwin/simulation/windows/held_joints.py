@@ -16,13 +16,11 @@ from typing import Any
 
 from servotwin.compiled.jit import helper, part
 from servotwin.compiled.native_calls import call_address
-from servotwin.drives.records import BETWEEN, FALLS, FREE, STUCK
+from servotwin.drives.friction import part_on_curve
+from servotwin.drives.records import BETWEEN, FREE, STUCK
 from servotwin.simulation.plant.event_steps import FAR, turned_twice
 from servotwin.simulation.plant.joint_friction import hold_joint, joint_margin
 from servotwin.simulation.plant.stuck_shafts import factor, solve
-
-MOST_OF_CURVE = 0.1  # of a Stribeck speed by which a joint may change its speed in one step,
-SLOW = 4.0  # below so many of them: e^-16 of the curve is left beyond
 
 
 @helper
@@ -107,16 +105,6 @@ def shaken_by(world: Any, gains: Any, i: int) -> float:
 
 
 @helper
-def follows_curve(joint: Any, first: float, last: float) -> bool:
-    """True if one step follows the Stribeck curve of a joint between the speeds at both ends of a window."""
-    for k in range(FALLS):
-        slow = min(first, last) < SLOW * joint.w_stribeck[k]
-        if slow and joint.tau_fall[k] > 0.0 and abs(last - first) > MOST_OF_CURVE * joint.w_stribeck[k]:
-            return False
-    return True
-
-
-@helper
 def keeps_sliding(world: Any, joint: Any, i: int, h: float) -> bool:
     """True if joint i, which slides, does so faster than ripple shakes it, and one step follows its friction."""
     y, y1, k, n, way = world.state.y, world.scratch.y1, world.scratch.k, world.n, joint.mode
@@ -125,7 +113,7 @@ def keeps_sliding(world: Any, joint: Any, i: int, h: float) -> bool:
     if (
         joint_margin(joint, y1[n + i]) < 0.0
         or min(first, last) < shaken
-        or not follows_curve(joint, first, last)
+        or part_on_curve(joint, min(first, last), abs(last - first)) < 1.0
     ):
         return False
     return turned_twice(first, last, way * k[1, n + i] * h, way * k[4, n + i] * h) >= 1.0

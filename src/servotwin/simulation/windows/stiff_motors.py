@@ -20,18 +20,21 @@ from typing import Any
 import numpy as np
 
 from servotwin.compiled.jit import helper, part
-from servotwin.drives.friction import breakaway_direction, holding_slack
+from servotwin.drives.friction import breakaway_direction, holding_slack, part_on_curve
 from servotwin.drives.records import FREE, STUCK
 from servotwin.simulation.plant.event_steps import FAR, SHORTEST, inside_bracket, next_trial, turned_twice
 from servotwin.simulation.plant.stuck_shafts import factor, solve
 from servotwin.simulation.windows.dc_stiff_lanes import BRIEF
 from servotwin.simulation.windows.elastic_motor import (
+    CUTS_ON_CURVE,
     MOST_DECAYED,
     MOST_EVENTS,
+    MOST_ON_CURVE,
     SAME,
     crossing,
     first_guess,
     just_beyond,
+    middle_speed,
     nearer_trial,
 )
 from servotwin.simulation.windows.stiff_lanes import (
@@ -233,10 +236,32 @@ def locate(world: Any, motors: Any, t: float, tau: float, outside: float) -> flo
 
 
 @helper
+def part_followed(world: Any, motors: Any, tau: float) -> float:
+    """How much of the step that was computed last follows the Stribeck curves of all that slides, 0 to 1."""
+    lanes, part = world.stiff_lanes, 1.0
+    for r in range(lanes.count):
+        way, w, end = lanes.way[r], lanes.w[r], lanes.w_end[r]
+        if way != 0.0:
+            middle = middle_speed(w, lanes.now[r], lanes.now_rate[r], end, tau)
+            slowest, change = min(way * w, way * middle, way * end), max(abs(middle - w), abs(end - w))
+            part = min(part, part_on_curve(motors[world.elastic_window.stiff[r]], slowest, change))
+    return part
+
+
+@helper
 def try_step(world: Any, motors: Any, t: float, tau: float) -> tuple[float, float]:
-    """A step up to the next edge, or to where one may have turned round twice; its length and its margin."""
+    """A step up to the next edge, or to where one may have turned round twice; its length and its margin.
+
+    It ends sooner where the series of friction would leave a Stribeck curve.
+    """
     lanes = world.stiff_lanes
     margin = stiff_step(world, motors, t, tau)
+    for _ in range(CUTS_ON_CURVE if lanes.falls else 0):
+        followed = part_followed(world, motors, tau)
+        if not followed < 1.0:
+            break
+        tau *= followed
+        margin = stiff_step(world, motors, t, tau)
     if lanes.dry and margin >= 0.0 and least(world, lanes.slowest) < 0.0:
         dip = first_dip(world, motors, t, tau)
         if dip < tau:
@@ -318,7 +343,7 @@ def stiff_motors(world: Any, motors: Any, u: float, start: float, span: float) -
     answer_motors(world, motors)
     if not span * BRIEF < MOST_DECAYED * lanes.longest:
         return False
-    most_rounds = 4 * MOST_EVENTS + int(span / lanes.longest)
+    most_rounds = 4 * MOST_EVENTS + int(span / lanes.longest) + (MOST_ON_CURVE if lanes.falls else 0)
     for r in range(lanes.count):
         lanes.next_edge[r] = 0.0
     while span - t > SHORTEST:

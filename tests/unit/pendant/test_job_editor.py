@@ -205,6 +205,30 @@ def test_job_is_not_started_while_another_one_opens(served: RunningPendant, chro
     opened(page, SECOND)
 
 
+def test_stop_before_the_job_is_loaded_keeps_it_from_starting(
+    served: RunningPendant, chromium: Any, tmp_path: Path
+) -> None:
+    desk = Desk(chromium)
+    page = Page(chromium, served.url, context=desk.context)
+    page.page.click("[data-tab=job]")
+    opened(page, FIRST)
+    for key, words in (("[data-mode=AUT]", "p.mode === 'AUT'"), ("#power", "p.state === 'ready'")):
+        page.page.click(key)
+        page.until(words)
+    page.page.locator("#text").focus()
+    page.page.keyboard.press("Control+End")
+    page.page.keyboard.type("WAIT 3 s\n")
+    desk.late.add(("save", "pendant.job"))
+    page.page.click("#run")
+    page.page.click("#stop")
+    answered(page, desk)
+    page.page.wait_for_timeout(1000)
+    assert page.look()["state"] == "ready"
+    page.page.click("#run")
+    page.until("p.state !== 'ready'")  # paused, where the machine is too busy for the page
+    assert page.errors == []
+
+
 def test_page_that_operates_again_starts_what_it_shows(
     served: RunningPendant, chromium: Any, tmp_path: Path
 ) -> None:

@@ -239,18 +239,26 @@ export class Editor {
       if (answer.ok) this.loaded = name;
       return answer.ok;
     };
+    // Stop or Pause while a job is still saved and loaded: it does not begin afterwards.
+    let halts = 0;
+    const halt = async key => { halts++; said(await press(key)); };
+    const begin = async key => {
+      const before = halts;
+      if (await loaded() && before === halts) said(await press(key));
+    };
     const start = async () => {
       if (this.state === 'paused') return said(await press('resume'));
-      if (await loaded()) said(await press('run'));
+      await begin('run');
     };
     const moving = (id, work) => holdButton(byId(id), () => { holdMotion(true); work(); }, () => holdMotion(false));
     moving('run', start);
     moving('forward', async () => {
-      if (this.state === 'paused' || await loaded()) said(await press('single step'));
+      if (this.state === 'paused') return said(await press('single step'));
+      await begin('single step');
     });
     moving('back', async () => said(await press('step back')));
-    byId('pause').onclick = async () => said(await press('pause'));
-    byId('stop').onclick = async () => said(await press('stop'));
+    byId('pause').onclick = () => halt('pause');
+    byId('stop').onclick = () => halt('stop');
   }
   show(picture) {
     this.state = picture.state; this.job = picture.job;

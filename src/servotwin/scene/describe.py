@@ -21,6 +21,7 @@ from servotwin.scene.skeleton import Skeleton, body_poses, skeleton
 VERSION = 1
 SWING = 0.25  # of a joint's range to either side of home: what the first picture has room for,
 MOST_SWING = {"rad": 0.6, "m": 0.5}  # rad, m: and no more than this
+THICK = 2.0  # half the thickness of a joint over that of a bar
 WIDE = {"rad": math.pi, "m": 0.5}  # half the range of a joint without limits
 
 
@@ -64,7 +65,7 @@ def describe(robot: Robot, q: ArrayLike | None = None, looks: Looks | None = Non
         "tree": tree_data(robot, at),
         "tool": {"body": tool.body + 1, "pose": flat(tool.X_body_frame)},
         "size": size,
-        "fit": [numbers(p) for p in corners(low, high)],
+        "fit": [numbers(p) for p in corners(low - THICK * radius, high + THICK * radius)],
         "floor": floor(low, high, size, min(float(points[:, 2].min()), 0.0)),
         "meshes": looks.meshes,
         "notes": looks.notes,

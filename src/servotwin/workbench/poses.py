@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from servotwin.errors import InputError
+from servotwin.dynamics.ik.pose import POSITION_ALONE
+from servotwin.errors import InputError, UnreachableError
 from servotwin.mechanism.model import Array
 from servotwin.mechanism.spatial import rot_rpy, transform
 from servotwin.mechanism.urdf_export import roll_pitch_yaw
@@ -19,6 +20,8 @@ from servotwin.report.labels import plain, unit_key
 from servotwin.robot.arguments import real_array
 from servotwin.robot.robot import Robot
 from servotwin.workbench.quantities import outside_limits, positions_of, robot_of
+
+WITHOUT_RPY = "; leave out rpy to ask for the position alone"
 
 
 @dataclass(frozen=True)
@@ -159,13 +162,13 @@ def ikine(
     turn = np.eye(3) if angles is None else rot_rpy((angles[0], angles[1], angles[2]))
     X = transform(turn, np.array(_triple("xyz", xyz)))
     mask = None if angles is not None else (1, 1, 1, 0, 0, 0)
-    if every:
-        return Solutions(
-            model, X, model.ikine_all(X, frame=frame, mask=mask, respect_limits=not ignore_limits)
-        )
     start = None if near is None else positions_of(near, model, "near")
-    q = model.ikine(X, start, frame=frame, mask=mask, respect_limits=not ignore_limits)
-    return Solutions(model, X, q[np.newaxis])
+    wanted: dict[str, Any] = {"frame": frame, "mask": mask, "respect_limits": not ignore_limits}
+    try:
+        found = model.ikine_all(X, **wanted) if every else model.ikine(X, start, **wanted)[np.newaxis]
+    except UnreachableError as error:  # rpy that is left out is the mask here
+        raise UnreachableError(str(error).replace(POSITION_ALONE, WITHOUT_RPY)) from None
+    return Solutions(model, X, found)
 
 
 def _triple(name: str, given: ArrayLike) -> list[float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -102,6 +103,27 @@ def test_ikine_without_orientation_reaches_the_point(capsys: pytest.CaptureFixtu
     (solution,) = answer(capsys, "ikine", "gsis-scara", "--xyz", "400 mm, 200 mm, -50 mm")["solutions"]
     tool = st.load_robot("gsis-scara").fkine(list(solution["joints"].values()))[:3, 3]
     assert tool == pytest.approx([0.4, 0.2, -0.05], abs=1e-9)
+
+
+GANTRY = """format: servotwin/1
+name: gantry
+axes:
+  X: {type: prismatic, origin: {}, axis: [1, 0, 0], limits: {position: [0 m, 1 m]}}
+  Y: {type: prismatic, origin: {}, axis: [0, 1, 0], limits: {position: [0 m, 1 m]}}
+  Z: {type: prismatic, origin: {}, axis: [0, 0, -1], limits: {position: [0 m, 1 m]}}
+  C: {origin: {}, axis: [0, 0, 1], limits: {position: [-180 deg, 180 deg]}}
+"""
+
+
+def test_ikine_of_an_orientation_that_is_not_reached_names_the_option(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A mask is an argument of the robot's own method, which the command line does not have."""
+    file = tmp_path / "gantry.yaml"
+    file.write_text(GANTRY, encoding="utf-8")
+    words = ["ikine", str(file), "--xyz", "0.3 m, 0.2 m, -0.1 m", "--rpy", "0 deg, 10 deg, 30 deg"]
+    assert main(words) == 2
+    assert capsys.readouterr().err.endswith("; leave out rpy to ask for the position alone\n")
 
 
 def test_ikine_beyond_limits_needs_permission(capsys: pytest.CaptureFixture[str]) -> None:

@@ -231,6 +231,12 @@ def test_words_of_the_page_have_room(served: RunningPendant, chromium: Any) -> N
     p.set_viewport_size({"width": 1024, "height": 768})
     p.click("[data-tab=scope]")
     page.until("document.querySelectorAll('#legend span').length == 2", 60.0)
+    p.set_viewport_size({"width": 1024, "height": 900})
+    time.sleep(0.5)
+    p.set_viewport_size({"width": 1024, "height": 768})  # the picture gives way again
+    time.sleep(0.5)
+    tab = "document.getElementById('tab-scope')"
+    assert p.evaluate(f"{tab}.scrollHeight <= {tab}.clientHeight")
     for k in range(3, 9):
         p.select_option("#signal", index=k)
         p.click("#add-signal")
@@ -378,6 +384,14 @@ def test_each_unit_of_the_scope_has_a_scale_of_its_own(served: RunningPendant, c
         f"values => {SCOPE}.then(m => Object.fromEntries(m.axesOf(['mm', 'V', 'mm'], values, 0, 3)))", signals
     )
     assert {unit: axis["step"] for unit, axis in axes.items()} == {"mm": 20.0, "V": 0.005}
+    units = [
+        ["A speed", "rad/s", "joints"],
+        ["A motor speed", "rad/s", "motors"],
+        ["A motor current", "A", "motors"],
+    ]
+    scales = page.page.evaluate(f"signals => {SCOPE}.then(m => signals.map(s => m.scaleOfSignal(s)))", units)
+    assert [scale[1] for scale in scales] == ["deg/s", "rpm", "A"]
+    assert scales[1][0] == pytest.approx(60.0 / (2.0 * 3.14159265))
     lost = f"() => {SCOPE}.then(m => m.axesOf(['A'], [[NaN, Infinity, 7, -1e99, 0]], 0, 5).get('A'))"
     assert page.page.evaluate(lost) == {"low": 0.0, "step": 1.0}
     page.context.close()

@@ -25,6 +25,15 @@ def test_every_robot_of_the_catalogue_is_plain_finite_data(name: str) -> None:
     assert [joint["name"] for joint in scene["joints"]] == list(robot.joint_names)
 
 
+def test_first_picture_of_a_planar_arm_has_room_for_its_first_joint() -> None:
+    """Its frames lie in a plane and begin at the axis; the joint around that axis would stand half outside."""
+    scene = describe(load_robot("met-two-link"))
+    room = np.array(scene["fit"])
+    joint = next(shape for body in scene["bodies"] for shape in body["shapes"] if shape["kind"] == "cylinder")
+    assert room[:, 0].min() <= joint["a"][0] - joint["r"]
+    assert room[:, 2].max() - room[:, 2].min() >= abs(joint["b"][2] - joint["a"][2])
+
+
 @pytest.mark.parametrize("name", ["delta", "delta-4"])
 def test_forearms_of_a_delta_are_rods_of_equal_length_wherever_it_stands(name: str) -> None:
     robot = load_robot(name)

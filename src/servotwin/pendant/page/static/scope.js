@@ -4,6 +4,9 @@ import { chooseSignals, on, seat } from './link.js';
 const INKS = ['#0072b2', '#d55e00', '#009e73', '#a4508b', '#56b4e9', '#e69f00', '#6b7785', '#1b2430'];
 const MOST = 8, KEPT = 24000, MAGIC = 0x504f4353, DEG = 180 / Math.PI;
 const scaleOf = unit => (unit === 'rad' ? [DEG, 'deg'] : unit === 'rad/s' ? [DEG, 'deg/s'] : unit === 'm' ? [1000, 'mm'] : unit === 'm/s' ? [1000, 'mm/s'] : [1, unit]);
+// Of a signal as the cell names it: motors turn in rpm, so that joints in deg/s have a scale of their own beside them.
+export const scaleOfSignal = ([, unit, group] = ['', '', '']) => (group === 'motors' && unit === 'rad/s' ? [30 / Math.PI, 'rpm'] : scaleOf(unit));
+const scaleAt = column => scaleOfSignal(seat.signals[column - 1]);
 const byId = id => document.getElementById(id);
 const LEFT = 66, RIGHT = 10; // px beside the plot; labels stand on the left
 
@@ -60,9 +63,10 @@ export class ScopeView {
   list() {
     if (byId('signal').options.length === seat.signals.length) return;
     const groups = new Map();
-    seat.signals.forEach(([name, unit, group], k) => {
+    seat.signals.forEach((signal, k) => {
+      const [name, unit, group] = signal;
       if (!groups.has(group)) { const g = document.createElement('optgroup'); g.label = group; groups.set(group, g); }
-      groups.get(group).append(new Option(unit ? `${name} [${scaleOf(unit)[1]}]` : name, k + 1));
+      groups.get(group).append(new Option(unit ? `${name} [${scaleOfSignal(signal)[1]}]` : name, k + 1));
     });
     byId('signal').replaceChildren(...groups.values());
     if (!this.chosen.length && seat.signals.length) { this.add(1); this.add(2); }
@@ -85,7 +89,7 @@ export class ScopeView {
       const t = rows[r * width];
       if (this.time.length && t <= this.time[this.time.length - 1]) continue;
       this.time.push(t);
-      for (let c = 1; c < width; c++) this.values[c - 1].push(rows[r * width + c] * scaleOf(seat.signals[this.chosen[c - 1] - 1][1])[0]);
+      for (let c = 1; c < width; c++) this.values[c - 1].push(rows[r * width + c] * scaleAt(this.chosen[c - 1])[0]);
     }
     const over = this.time.length - KEPT;
     if (over > 2000) { this.time.splice(0, over); this.values.forEach(v => v.splice(0, over)); }
@@ -117,7 +121,7 @@ export class ScopeView {
     if (first < 0) first = this.time.length;
     let last = this.time.length;
     while (last > first && this.time[last - 1] > b) last--;
-    const units = this.chosen.map(column => scaleOf(seat.signals[column - 1]?.[1] ?? '')[1]), axes = this.axes = axesOf(units, this.values, first, last);
+    const units = this.chosen.map(column => scaleAt(column)[1]), axes = this.axes = axesOf(units, this.values, first, last);
     const x = t => left + (right - left) * (t - a) / (b - a), line = k => bottom - (bottom - top) * k / DIVISIONS;
     const y = (v, c) => { const axis = axes.get(units[c]); return line((v - axis.low) / axis.step); };
     pen.font = '11px system-ui, sans-serif'; pen.fillStyle = '#5a6675'; pen.strokeStyle = '#eceff3'; pen.lineWidth = 1;
@@ -158,14 +162,14 @@ export class ScopeView {
     pen.strokeStyle = '#1b2430'; pen.setLineDash([2, 3]);
     for (const t of [t1, t2]) { pen.beginPath(); pen.moveTo(x(t), top); pen.lineTo(x(t), bottom); pen.stroke(); }
     pen.setLineDash([]);
-    const parts = this.chosen.map((column, c) => { const [name, unit] = seat.signals[column - 1], one = this.valueAt(c, t1), two = this.valueAt(c, t2); return `${name}: ${one?.toPrecision(5)} \u2192 ${two?.toPrecision(5)}, \u0394 ${(two - one)?.toPrecision(4)} ${scaleOf(unit)[1]}`; });
+    const parts = this.chosen.map((column, c) => { const [name] = seat.signals[column - 1], one = this.valueAt(c, t1), two = this.valueAt(c, t2); return `${name}: ${one?.toPrecision(5)} \u2192 ${two?.toPrecision(5)}, \u0394 ${(two - one)?.toPrecision(4)} ${scaleAt(column)[1]}`; });
     words.textContent = `\u0394t ${(1000 * (t2 - t1)).toFixed(1)} ms; ${parts.join('; ')}`;
   }
   legend(last) {
     byId('legend').replaceChildren(...this.chosen.map((column, c) => {
-      const [name, unit] = seat.signals[column - 1] || ['', ''], s = document.createElement('span'), i = document.createElement('i'), small = document.createElement('small');
+      const [name] = seat.signals[column - 1] || [''], s = document.createElement('span'), i = document.createElement('i'), small = document.createElement('small');
       i.style.background = INKS[c];
-      const v = this.values[c][last - 1], kind = scaleOf(unit)[1], step = this.axes.get(kind).step;
+      const v = this.values[c][last - 1], kind = scaleAt(column)[1], step = this.axes.get(kind).step;
       s.append(i, `${name} ${v === undefined ? '' : v.toPrecision(5)} ${kind} `, small, ' \u2715');
       small.textContent = `${lineLabel(step, step)} ${kind}/div`.replace(' /', '/');
       s.title = 'Click to remove'; s.onclick = () => this.remove(column);
@@ -173,7 +177,7 @@ export class ScopeView {
     }));
   }
   save() {
-    const head = ['time [s]', ...this.chosen.map(c => { const [name, unit] = seat.signals[c - 1]; return unit ? `${name} [${scaleOf(unit)[1]}]` : name; })];
+    const head = ['time [s]', ...this.chosen.map(c => { const [name, unit] = seat.signals[c - 1]; return unit ? `${name} [${scaleAt(c)[1]}]` : name; })];
     const rows = this.time.map((t, i) => [+t.toFixed(9), ...this.values.map(v => v[i])].join(','));
     const link = document.createElement('a');
     link.href = URL.createObjectURL(new Blob([`${head.join(',')}\n${rows.join('\n')}\n`], { type: 'text/csv' }));

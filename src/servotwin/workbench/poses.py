@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from servotwin.errors import InputError
+from servotwin.dynamics.ik.pose import POSITION_ALONE
+from servotwin.errors import InputError, UnreachableError
 from servotwin.mechanism.model import Array
 from servotwin.mechanism.spatial import rot_rpy, transform
 from servotwin.mechanism.urdf_export import roll_pitch_yaw
@@ -159,13 +160,20 @@ def ikine(
     turn = np.eye(3) if angles is None else rot_rpy((angles[0], angles[1], angles[2]))
     X = transform(turn, np.array(_triple("xyz", xyz)))
     mask = None if angles is not None else (1, 1, 1, 0, 0, 0)
-    if every:
-        return Solutions(
-            model, X, model.ikine_all(X, frame=frame, mask=mask, respect_limits=not ignore_limits)
-        )
     start = None if near is None else positions_of(near, model, "near")
-    q = model.ikine(X, start, frame=frame, mask=mask, respect_limits=not ignore_limits)
-    return Solutions(model, X, q[np.newaxis])
+    try:
+        if every:
+            found = model.ikine_all(X, frame=frame, mask=mask, respect_limits=not ignore_limits)
+        else:
+            found = model.ikine(X, start, frame=frame, mask=mask, respect_limits=not ignore_limits)[
+                np.newaxis
+            ]
+    except UnreachableError as error:
+        if not str(error).endswith(POSITION_ALONE):
+            raise
+        reason = str(error).removesuffix(POSITION_ALONE)
+        raise UnreachableError(f"{reason}; leave out rpy to ask for the position alone") from None
+    return Solutions(model, X, found)
 
 
 def _triple(name: str, given: ArrayLike) -> list[float]:

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import servotwin as st
+from own_robots import FIVE, written
 from servotwin.description.load import CATALOGUE, read_description
-from servotwin.errors import InputError, ServotwinError
+from servotwin.errors import InputError, ServotwinError, UnreachableError
 from servotwin.robot.described import description_of, source_of
 
 SCARA = CATALOGUE / "gsis-scara.yaml"
@@ -170,6 +171,15 @@ def test_pose_of_a_tuning_that_is_none_is_refused_in_one_line(q: Any) -> None:
 def test_step_of_a_jog_may_be_a_number_of_numpy(step: Any) -> None:
     moved = st.jog("gsis-scara", "A", step)
     assert moved.after[0] - moved.before[0] == pytest.approx(float(step))
+
+
+def test_orientation_that_is_not_reached_is_refused_with_the_argument_that_asks_for_it(
+    tmp_path: Path,
+) -> None:
+    with pytest.raises(
+        UnreachableError, match=r"tool is off by .* deg; leave out rpy to ask for the position alone$"
+    ):
+        st.ikine(written(tmp_path, "five.yaml", FIVE), [0.6, 0.1, 0.3], [0.2, 0.3, 0.5])
 
 
 def test_description_where_a_name_is_expected_is_refused_in_a_short_line() -> None:

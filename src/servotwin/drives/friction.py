@@ -125,6 +125,22 @@ def friction_series(motor: Any, w: float, later: float) -> tuple[float, float, f
 
 
 @helper
+def friction_moments(
+    friction: float, slope: float, bend: float, alpha: float, jerk: float, h: float
+) -> tuple[float, float]:
+    r"""Impulse and moment of a friction given by ``friction_series`` over h seconds of a speed.
+
+    The speed gains :math:`x = \alpha t + \tfrac12 j t^2`, which may come back within h, so that all of x^2 counts.
+    """
+    impulse = friction + h * slope * (alpha / 2.0 + h * jerk / 6.0)
+    moment = friction / 2.0 + h * slope * (alpha / 3.0 + h * jerk / 8.0)
+    gained = h * jerk
+    impulse += h * h * bend * (alpha * alpha / 6.0 + gained * (alpha / 8.0 + gained / 40.0))
+    moment += h * h * bend * (alpha * alpha / 8.0 + gained * (alpha / 10.0 + gained / 48.0))
+    return h * impulse, h * h * moment
+
+
+@helper
 def part_on_curve(shaft: Any, slowest: float, change: float) -> float:
     """How much of a step, 0 to 1, follows the Stribeck curves of a shaft.
 

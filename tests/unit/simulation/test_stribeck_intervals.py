@@ -28,3 +28,14 @@ def test_curve_is_followed_where_an_interval_passes_it(tmp_path: Path, name: str
     assert window == Window.ELASTIC
     assert fast.summary["windows"]["rejected"] == {}
     assert largest(fast, exact, "_position_rad") < 1e-6
+
+
+def test_ripple_along_a_curve_is_left_to_the_window_that_sees_it(tmp_path: Path) -> None:
+    """The arm of the window of dry friction feels friction without the ripple of the speed: it missed 1.6e-6 rad."""
+    motor = {**small.DC, **NARROW, "stribeck_speed": "3 rad/s"}
+    machine = chain([(motor, {"ratio": 30}), (motor, {"ratio": 30})], RIPPLE)
+    fast, _, window = run_counted(tmp_path, machine, there_and_back(machine, method="fast"))
+    exact, _, _ = run_counted(tmp_path, machine, there_and_back(machine, method="adaptive", tolerance=1e-12))
+    assert window == Window.DC_FRICTION
+    assert fast.summary["windows"]["carried"]["elastic"] > 1000
+    assert largest(fast, exact, "_position_rad") < 5e-8

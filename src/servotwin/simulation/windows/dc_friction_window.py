@@ -13,7 +13,7 @@ from typing import Any
 
 from servotwin.compiled.jit import helper, part, piece
 from servotwin.compiled.native_calls import records_at
-from servotwin.drives.friction import dry_torque, holding_slack
+from servotwin.drives.friction import dry_torque, holding_slack, part_on_curve
 from servotwin.drives.records import FREE, MOTOR, STOP, STUCK
 from servotwin.simulation.plant.rates import FRICTION, call_on_plant
 from servotwin.simulation.plant.records import WORLD
@@ -159,7 +159,10 @@ def acceleration_ripple(world: Any, motors: Any, i: int) -> float:
 
 @helper
 def keeps_modes(world: Any, motors: Any, stops: Any, span: float) -> bool:
-    """True if every sliding shaft moves on by more than the ripple shakes it and no joint is beyond its stop."""
+    """True if every sliding shaft moves on by more than the ripple shakes it and no joint is beyond its stop.
+
+    Ripple and step go along little of its Stribeck curve: the arm feels friction without the ripple of the speed.
+    """
     n = world.n
     if past_stop(world, stops):
         return False
@@ -170,7 +173,9 @@ def keeps_modes(world: Any, motors: Any, stops: Any, span: float) -> bool:
         shaken = 0.25 * span * (span * abs(world.prediction.drift[j, 1]) + ripple)
         forward = motors[j].mode * world.ratio[j]
         first, middle, last = world.state.y[n + j], world.scratch.k[2, j], world.scratch.y1[n + j]
-        if min(forward * first, forward * middle, forward * last) < shaken:
+        slowest = min(forward * first, forward * middle, forward * last)
+        change = abs(forward * (last - first)) + shaken
+        if slowest < shaken or part_on_curve(motors[j], slowest - shaken, change) < 1.0:
             return False
     return True
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from servotwin.compiled.jit import helper
 from servotwin.drives.dc.interval import BRIEF, current_terms, quick_mean_square, series_tails
+from servotwin.drives.friction import friction_moments
 
 __all__ = ["BRIEF", "keep_dc", "wind_dc"]
 
@@ -24,10 +25,10 @@ def wind_dc(world: Any, h: float, width: np.uint64) -> None:
         i_end = i + c1 + c2 + c3 * (1.0 - x * middle)
         charge = h * (i + c1 / 2.0 + c2 / 3.0 + c3 * middle)
         lever = h * h * (i / 2.0 + c1 / 3.0 + c2 / 4.0 + c3 * (middle - last))
-        f0, f1 = lanes.friction[r], lanes.slope[r] * alpha
-        f2 = lanes.slope[r] * jerk + lanes.bend[r] * alpha * alpha
-        lanes.impulse[r] = K * charge - h * (f0 + h * (f1 / 2.0 + h * (f2 / 6.0)))
-        lanes.moment[r] = K * lever - h * h * (f0 / 2.0 + h * (f1 / 3.0 + h * (f2 / 8.0)))
+        rubbing, rubbing_lever = friction_moments(
+            lanes.friction[r], lanes.slope[r], lanes.bend[r], alpha, jerk, h
+        )
+        lanes.impulse[r], lanes.moment[r] = K * charge - rubbing, K * lever - rubbing_lever
         lanes.i_end[r], lanes.charge[r], lanes.tau_end[r] = i_end, charge, K * i_end
         lanes.terms[0, r], lanes.terms[1, r], lanes.terms[2, r] = c1, c2, c3
 

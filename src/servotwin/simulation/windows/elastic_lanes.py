@@ -18,7 +18,7 @@ import math
 from typing import Any
 
 from servotwin.compiled.jit import helper
-from servotwin.drives.friction import BACKWARD, FALLEN, FORWARD, GONE, MOST_OF_CURVE, SLOW
+from servotwin.drives.friction import BACKWARD, FALLEN, FORWARD, GONE, MOST_OF_CURVE, SLOW, friction_moments
 from servotwin.drives.records import FREE, STUCK
 from servotwin.simulation.windows.motor_coordinates import at_motor
 
@@ -129,9 +129,7 @@ def step_rotor(
     lanes, w, per_J = world.lanes, world.lanes.w[j], world.lanes.per_J[j]
     spring = h * (s_0 + h * (s_1 / 2.0 + h * (s_2 / 6.0)))
     lever = h * h * (s_0 / 2.0 + h * (s_1 / 3.0 + h * (s_2 / 8.0)))
-    f_1, f_2 = slope * alpha, slope * jerk + bend * alpha * alpha
-    rubbing = h * (f_0 + h * (f_1 / 2.0 + h * (f_2 / 6.0)))
-    rubbing_lever = h * h * (f_0 / 2.0 + h * (f_1 / 3.0 + h * (f_2 / 8.0)))
+    rubbing, rubbing_lever = friction_moments(f_0, slope, bend, alpha, jerk, h)
     whole = impulse - rubbing - spring
     w_1 = w + whole * per_J  # eq:rotor-step
     turned = w * h + (h * whole - (moment - rubbing_lever - lever)) * per_J

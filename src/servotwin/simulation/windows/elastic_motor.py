@@ -22,7 +22,13 @@ import math
 from typing import Any
 
 from servotwin.compiled.jit import helper, part
-from servotwin.drives.friction import breakaway_direction, friction_series, holding_slack, part_on_curve
+from servotwin.drives.friction import (
+    breakaway_direction,
+    friction_moments,
+    friction_series,
+    holding_slack,
+    part_on_curve,
+)
 from servotwin.drives.gears import torsion_torque
 from servotwin.drives.records import FREE, STUCK
 from servotwin.simulation.plant.actuators import (
@@ -138,9 +144,7 @@ def elastic_step(
         margin = holding_slack(motor, motor_torque(motor, got[I], got[I_Q]), held)
         theta_1, w_1, middle, rubbed = theta, 0.0, 0.0, 0.0
     else:
-        f1, f2 = slope * alpha, slope * jerk + bend * alpha * alpha
-        rubbing = tau * (friction + tau * (f1 / 2.0 + tau * (f2 / 6.0)))
-        rubbing_lever = tau * tau * (friction / 2.0 + tau * (f1 / 3.0 + tau * (f2 / 8.0)))
+        rubbing, rubbing_lever = friction_moments(friction, slope, bend, alpha, jerk, tau)
         whole = got[IMPULSE] - rubbing - spring
         w_1 = w + whole * per_J  # eq:rotor-step
         theta_1 = theta + w * tau + (tau * whole - (got[MOMENT] - rubbing_lever - lever)) * per_J

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from servotwin.compiled.jit import helper, part
-from servotwin.drives.friction import BACKWARD, FALLEN, FORWARD, GONE
+from servotwin.drives.friction import BACKWARD, FALLEN, FORWARD, GONE, friction_moments
 from servotwin.drives.records import FALLS, FREE, STUCK
 from servotwin.simulation.plant.actuators import (
     CHARGED,
@@ -256,10 +256,10 @@ def wind_any(world: Any, motors: Any, h: float) -> None:
         )  # fmt: skip
         for k in range(9):
             got[r, k] = new[k]
-        f0, f1 = lanes.friction[r], lanes.slope[r] * alpha
-        f2 = lanes.slope[r] * jerk + lanes.bend[r] * alpha * alpha
-        lanes.impulse[r] = new[IMPULSE] - h * (f0 + h * (f1 / 2.0 + h * (f2 / 6.0)))
-        lanes.moment[r] = new[MOMENT] - h * h * (f0 / 2.0 + h * (f1 / 3.0 + h * (f2 / 8.0)))
+        rubbing, rubbing_lever = friction_moments(
+            lanes.friction[r], lanes.slope[r], lanes.bend[r], alpha, jerk, h
+        )
+        lanes.impulse[r], lanes.moment[r] = new[IMPULSE] - rubbing, new[MOMENT] - rubbing_lever
         lanes.tau_end[r] = motor_torque(motors[j], new[I], new[I_Q])
 
 
